@@ -23,6 +23,7 @@ function exampleOf({ example }: Column): string {
 function contentOf(column: Column): string {
   switch (column.kind) {
     case 'text':
+    case 'name':
     case 'paragraph':
     case 'code':
       return `text, at most ${column.maxLength} characters`;

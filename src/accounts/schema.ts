@@ -2,7 +2,17 @@ import { type Static, Type } from 'typebox';
 import { ACCOUNT_STATUSES } from '../account-status/rules.ts';
 import { BulkBody, BulkResult } from '../core/http/bulk.ts';
 import { ExternalFields, ShownExternalFields } from '../core/http/external-ids.ts';
-import { Choice, Choices, DateText, Id, Money, Nullable, Text, Timestamp } from '../core/http/fields.ts';
+import {
+  Choice,
+  Choices,
+  DateText,
+  EntryDate,
+  Id,
+  Money,
+  Nullable,
+  Text,
+  Timestamp,
+} from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 import { ExpandedCustomer } from '../customers/schema.ts';
 import { FREQUENCIES } from '../pay-plans/schema.ts';
@@ -20,7 +30,7 @@ export const NewAccount = Type.Object(
     customerId: Id,
     productId: Id,
     payplanId: Id,
-    activationDate: Type.Optional(DateText),
+    activationDate: Type.Optional(EntryDate),
     employeeId: Type.Optional(Id),
     ...ExternalFields,
   },

@@ -4,6 +4,7 @@ import { inTransaction } from '../core/database/transactions.ts';
 import type { Log } from '../core/log.ts';
 import { parseTimestamp, type Stopwatch } from '../core/values/dates.ts';
 import { newApiKey } from '../core/values/secret.ts';
+import { withTrimmed } from '../core/values/text.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
 import { checkExpiry, checkNetworks, checkStatus, grantOf } from './rules.ts';
@@ -11,7 +12,8 @@ import type { ApiKeyChanges, ApiKeyRotation, NewApiKey } from './schema.ts';
 import * as store from './store.ts';
 
 /** @returns the key with its secret, which is not shown again. */
-export async function createApiKey(context: Context, actor: Actor, body: NewApiKey) {
+export async function createApiKey(context: Context, actor: Actor, sent: NewApiKey) {
+  const body = withTrimmed(sent, 'name');
   const now = new Date();
   const grant = grantOf(actor, body);
   const { networks = null, expiresAt = null } = readNetworksAndExpiry(body, now);
@@ -41,7 +43,8 @@ export async function createApiKey(context: Context, actor: Actor, body: NewApiK
 }
 
 /** A later `expiresAt` makes an expired key work again. @throws AppError NOT_FOUND, VALIDATION_ERROR for a revoked key. */
-export async function changeApiKey(context: Context, actor: Actor, id: number, body: ApiKeyChanges) {
+export async function changeApiKey(context: Context, actor: Actor, id: number, sent: ApiKeyChanges) {
+  const body = withTrimmed(sent, 'name');
   const now = new Date();
   const changes = readNetworksAndExpiry(body, now);
   return inTransaction(context.db, async (tx) => {

@@ -4,6 +4,7 @@ import { AppError } from '../core/http/errors.ts';
 import type { Limiter, Limiters } from '../core/http/rate-limit.ts';
 import { emailKey } from '../core/values/email.ts';
 import { hashToken } from '../core/values/secret.ts';
+import { withTrimmed } from '../core/values/text.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
 import { refuseGuessablePassword } from '../users/password-rules.ts';
@@ -31,7 +32,8 @@ export interface AuthParts {
   providers: IdentityProviders;
 }
 
-export async function register(context: Context, parts: AuthParts, body: Registration, requestId: string) {
+export async function register(context: Context, parts: AuthParts, sent: Registration, requestId: string) {
+  const body = withTrimmed(sent, 'firstName', 'lastName');
   const { password, invitation: token, ...newUser } = body;
   const invitation = token === undefined ? undefined : await findSignUpInvitation(context.db, token, newUser);
   if (!invitation) refuseIfClosed(context.config);

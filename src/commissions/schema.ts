@@ -40,7 +40,7 @@ const Sale = Type.Object({
   quantity: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
   saleDate: Type.Optional(
     CalendarDate({
-      format: 'calendar-date',
+      format: 'entry-date',
       description: 'Must be in the period. The default for an account is its activation date.',
     }),
   ),
@@ -58,7 +58,7 @@ export type Sale = Static<typeof Sale>;
 export const CalculateBody = Type.Object(
   {
     employeeId: Id,
-    period: Period,
+    period: Type.String({ format: 'entry-month', description: 'YYYY-MM, from 2000-01.' }),
     salesData: Type.Optional(
       Type.Array(Sale, {
         maxItems: MAX_SALES,

@@ -4,13 +4,15 @@ import { inTransaction } from '../core/database/transactions.ts';
 import { notFound } from '../core/http/errors.ts';
 import { externalFieldsOf, upsertByExternalId } from '../core/http/external-ids.ts';
 import { requireChangedPhone } from '../core/http/validation.ts';
+import { withTrimmed } from '../core/values/text.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
 import { requireAll } from '../rights.ts';
 import type { CustomerChanges, CustomerUpsert, NewCustomer } from './schema.ts';
 import { insertCustomer, lockCustomer, updateCustomer } from './store.ts';
 
-export async function createCustomer(context: Context, actor: Actor, body: NewCustomer) {
+export async function createCustomer(context: Context, actor: Actor, sent: NewCustomer) {
+  const body = withTrimmed(sent, 'firstName', 'lastName');
   const fields = {
     firstName: body.firstName,
     lastName: body.lastName,
@@ -42,7 +44,8 @@ export function createCustomers(context: Context, actor: Actor, bodies: readonly
 }
 
 /** Changes only the given fields. Null removes an e-mail, a national id or an external id. */
-export async function changeCustomer(context: Context, actor: Actor, id: number, body: CustomerChanges) {
+export async function changeCustomer(context: Context, actor: Actor, id: number, sent: CustomerChanges) {
+  const body = withTrimmed(sent, 'firstName', 'lastName');
   return inTransaction(context.db, async (tx) => {
     const before = await lockCustomer(tx, id);
     if (!before) throw notFound('customer', id);

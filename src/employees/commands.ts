@@ -3,12 +3,14 @@ import { inTransaction } from '../core/database/transactions.ts';
 import { notFound } from '../core/http/errors.ts';
 import { externalFieldsOf, upsertByExternalId } from '../core/http/external-ids.ts';
 import { requireChangedPhone } from '../core/http/validation.ts';
+import { withTrimmed } from '../core/values/text.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
 import type { EmployeeChanges, EmployeeUpsert, NewEmployee } from './schema.ts';
 import { insertEmployee, lockEmployee, updateEmployee } from './store.ts';
 
-export async function createEmployee(context: Context, actor: Actor, body: NewEmployee) {
+export async function createEmployee(context: Context, actor: Actor, sent: NewEmployee) {
+  const body = withTrimmed(sent, 'name');
   const fields = {
     name: body.name,
     phone: phoneOf(body.phone ?? null, null, context),
@@ -28,7 +30,8 @@ export async function createEmployee(context: Context, actor: Actor, body: NewEm
   });
 }
 
-export async function changeEmployee(context: Context, actor: Actor, id: number, body: EmployeeChanges) {
+export async function changeEmployee(context: Context, actor: Actor, id: number, sent: EmployeeChanges) {
+  const body = withTrimmed(sent, 'name');
   return inTransaction(context.db, async (tx) => {
     const before = await lockEmployee(tx, id);
     if (!before) throw notFound('employee', id);

@@ -41,7 +41,7 @@ const KycDocument = Type.Unsafe<KycDocument>({
     number: { type: 'string', minLength: 1, maxLength: 100, format: 'text' },
     url: { type: 'string', maxLength: 1000, pattern: '^https?://[^\\s]+$', format: 'text' },
     issuedAt: { type: 'string', format: 'calendar-date' },
-    expiresAt: { type: 'string', format: 'calendar-date' },
+    expiresAt: { type: 'string', format: 'entry-date' },
   },
   additionalProperties: ScalarValue(1000),
 });

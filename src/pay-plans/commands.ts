@@ -2,12 +2,14 @@ import { type Actor, type Context, readAmount } from '../core/context.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import { invalidField, notFound } from '../core/http/errors.ts';
 import { maxAmountMinor, maxAmountText } from '../core/values/money.ts';
+import { withTrimmed } from '../core/values/text.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
 import type { NewPayPlan, PayPlanChanges } from './schema.ts';
 import { insertPayPlan, lockPayPlan, updatePayPlan } from './store.ts';
 
-export async function createPayPlan(context: Context, actor: Actor, body: NewPayPlan) {
+export async function createPayPlan(context: Context, actor: Actor, sent: NewPayPlan) {
+  const body = withTrimmed(sent, 'name');
   const { currency } = context;
   const fields = {
     name: body.name,
@@ -40,7 +42,8 @@ export async function createPayPlan(context: Context, actor: Actor, body: NewPay
   });
 }
 
-export async function changePayPlan(context: Context, actor: Actor, id: number, body: PayPlanChanges) {
+export async function changePayPlan(context: Context, actor: Actor, id: number, sent: PayPlanChanges) {
+  const body = withTrimmed(sent, 'name');
   return inTransaction(context.db, async (tx) => {
     const row = await lockPayPlan(tx, id);
     if (!row) throw notFound('payplan', id);

@@ -1,12 +1,14 @@
 import type { Actor, Context } from '../core/context.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import { notFound } from '../core/http/errors.ts';
+import { withTrimmed } from '../core/values/text.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
 import type { NewPaymentMethod, PaymentMethodChanges } from './schema.ts';
 import { insertPaymentMethod, lockPaymentMethod, updatePaymentMethod } from './store.ts';
 
-export async function createPaymentMethod(context: Context, actor: Actor, body: NewPaymentMethod) {
+export async function createPaymentMethod(context: Context, actor: Actor, sent: NewPaymentMethod) {
+  const body = withTrimmed(sent, 'name');
   const fields = { code: body.code, name: body.name, active: body.active ?? true };
   return inTransaction(context.db, async (tx) => {
     const method = await insertPaymentMethod(tx, fields);
@@ -26,8 +28,9 @@ export async function changePaymentMethod(
   context: Context,
   actor: Actor,
   id: number,
-  body: PaymentMethodChanges,
+  sent: PaymentMethodChanges,
 ) {
+  const body = withTrimmed(sent, 'name');
   return inTransaction(context.db, async (tx) => {
     const before = await lockPaymentMethod(tx, id);
     if (!before) throw notFound('payment_method', id);

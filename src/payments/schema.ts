@@ -56,7 +56,10 @@ export const NewPayment = Type.Object(
     paymentMethodId: Id,
     transactionRef: Type.Optional(Nullable(Text(100))),
     paymentDate: Type.Optional(
-      CalendarDate({ format: 'past-date', description: 'YYYY-MM-DD, not later than today.' }),
+      CalendarDate({
+        format: 'past-date',
+        description: 'YYYY-MM-DD, from 2000-01-01, and not later than today.',
+      }),
     ),
     bothAreReal: Type.Optional(
       Type.Boolean({

@@ -1,6 +1,7 @@
 import { ACCOUNT_STATUSES, needsReason } from '../account-status/rules.ts';
 import { FREQUENCIES } from '../pay-plans/schema.ts';
 import { PROVIDER_NAMES } from '../payments/provider-name-rules.ts';
+import type { GuardVersion } from './spreadsheet-guard-rules.ts';
 
 // The files of a portfolio. The import, the export, the templates and docs/portfolio-import.md use the table `FORMAT`. No file is
 // required. An import assigns ids in the order of the file, because payments of one day are applied in the order of their ids.
@@ -9,6 +10,8 @@ import { PROVIDER_NAMES } from '../payments/provider-name-rules.ts';
 export type Kind =
   /** One line of readable text. Spaces at its ends are kept. */
   | { kind: 'text'; maxLength: number }
+  /** Like a text. Spaces at its ends are removed, except in an exported file. */
+  | { kind: 'name'; maxLength: number }
   /** Text that can have several lines. */
   | { kind: 'paragraph'; maxLength: number }
   /** The id in another system: readable text without invisible characters. Spaces around it are removed. */
@@ -70,6 +73,13 @@ export const FILE_NAMES = [
 ] as const;
 export type FileName = (typeof FILE_NAMES)[number];
 
+/**
+ * The last column of an exported file, with empty cells. Its name has the version of the format. A file without it has version 1, in
+ * which a person writes files and earlier versions of the service wrote exports.
+ */
+export const VERSION_COLUMN = 'format_2';
+export type FormatVersion = GuardVersion;
+
 const externalId: Kind = { kind: 'external_id' };
 const fromZero: Kind = { kind: 'amount', allowsZero: true };
 const aboveZero: Kind = { kind: 'amount', allowsZero: false };
@@ -84,6 +94,10 @@ const graceDays: Kind = { kind: 'count', min: 0, max: 365 };
 
 function text(maxLength: number): Kind {
   return { kind: 'text', maxLength };
+}
+
+function name(maxLength: number): Kind {
+  return { kind: 'name', maxLength };
 }
 
 function reference(file: FileName): Kind {
@@ -125,7 +139,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
           'cheque',
         ),
       ),
-      required('name', text(100), 'The name on statements.', 'Cheque'),
+      required('name', name(100), 'The name on statements.', 'Cheque'),
       active('Whether new payments can use the method.'),
     ],
   },
@@ -134,7 +148,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
     meaning: 'A person who sells and earns commission.',
     columns: [
       unique(required('external_id', externalId, 'Your id of the employee.', 'HR-17')),
-      required('name', text(200), 'The full name.', 'Achieng Otieno'),
+      required('name', name(200), 'The full name.', 'Achieng Otieno'),
       optional('phone', phone, 'The phone number.', '+254733000111'),
       active('Whether the employee can get new accounts.'),
       createdAt('employee'),
@@ -145,11 +159,11 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
     key: 'sku',
     meaning: 'A product that customers buy.',
     columns: [
-      unique(required('sku', text(50), 'The stock number of the product.', 'SHS-80')),
-      required('name', text(200), 'The name on statements.', 'Home system 80 W'),
+      unique(required('sku', name(50), 'The stock number of the product.', 'SHS-80')),
+      required('name', name(200), 'The name on statements.', 'Home system 80 W'),
       required(
         'category',
-        text(100),
+        name(100),
         'The group of products in reports and commission rules.',
         'home_system',
       ),
@@ -170,7 +184,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
     key: 'name',
     meaning: 'The terms on which products are sold.',
     columns: [
-      unique(required('name', text(200), 'The name of the pay plan.', 'Weekly, one year')),
+      unique(required('name', name(200), 'The name of the pay plan.', 'Weekly, one year')),
       optional(
         'product',
         reference('products'),
@@ -196,8 +210,8 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
     meaning: 'A person or company that buys.',
     columns: [
       unique(required('external_id', externalId, 'Your id of the customer.', 'CRM-1001')),
-      required('first_name', text(100), 'The first name.', 'Wanjiru'),
-      required('last_name', text(100), 'The last name.', 'Kamau'),
+      required('first_name', name(100), 'The first name.', 'Wanjiru'),
+      required('last_name', name(100), 'The last name.', 'Kamau'),
       required('phone', phone, 'The phone number from which the customer pays.', '+254712345678'),
       unique(
         optional(

@@ -6,7 +6,7 @@ import { guarded } from './spreadsheet-guard-rules.ts';
 export function templateOf(file: FileName): string {
   const { columns } = FORMAT[file];
   const header = columns.map(({ name }) => name);
-  const example = columns.map((column) => guarded(column.example));
+  const example = columns.map((column) => guarded(column.example, 1));
   const lines = example.some((cell) => cell !== '') ? [header, example] : [header];
   return BYTE_ORDER_MARK + lines.map((cells) => `${cells.map(quotedIfNeeded).join(',')}\r\n`).join('');
 }

@@ -2,6 +2,7 @@ import { type Actor, type Context, type Currency, readAmount } from '../core/con
 import { inTransaction } from '../core/database/transactions.ts';
 import { invalidField, notFound } from '../core/http/errors.ts';
 import { externalFieldsOf, upsertByExternalId } from '../core/http/external-ids.ts';
+import { withTrimmed } from '../core/values/text.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
 import type { NewConfiguration, NewProduct, ProductChanges, ProductUpsert } from './schema.ts';
@@ -10,7 +11,8 @@ import { clearDefault, insertConfiguration, insertProduct, lockProduct, updatePr
 /** A page of the list contains up to a hundred configurations, so each must be small. */
 const MAX_ATTRIBUTES_BYTES = 16 * 1024;
 
-export async function createProduct(context: Context, actor: Actor, body: NewProduct) {
+export async function createProduct(context: Context, actor: Actor, sent: NewProduct) {
+  const body = withTrimmed(sent, 'sku', 'name', 'category');
   const { currency } = context;
   checkCurrency(body.currency, currency);
   const fields = {
@@ -36,7 +38,8 @@ export async function createProduct(context: Context, actor: Actor, body: NewPro
 }
 
 /** Changes a product. Existing accounts keep their terms. */
-export async function changeProduct(context: Context, actor: Actor, id: number, body: ProductChanges) {
+export async function changeProduct(context: Context, actor: Actor, id: number, sent: ProductChanges) {
+  const body = withTrimmed(sent, 'sku', 'name', 'category');
   const { currency } = context;
   const { price, currency: given, ...others } = body;
   checkCurrency(given, currency);
@@ -72,8 +75,9 @@ export async function createConfiguration(
   context: Context,
   actor: Actor,
   productId: number,
-  body: NewConfiguration,
+  sent: NewConfiguration,
 ) {
+  const body = withTrimmed(sent, 'name');
   const { currency } = context;
   checkAttributes(body.attributes ?? {});
   const fields = {

@@ -21,6 +21,7 @@ import {
   providerStatementList,
   ReconcileStatementBody,
   StatementFileBody,
+  StatementUploadQuery,
 } from './schema.ts';
 import { findPreviousStatements, findStatement, findTotals, listLines, listStatements } from './store.ts';
 import { checkSize, receiveStatement } from './upload-commands.ts';
@@ -76,7 +77,8 @@ export function providerStatementRoutes(api: Api, context: Context, copies: Copy
           operationId: 'uploadProviderStatement',
           summary: 'Upload a statement of the provider',
           description:
-            'Send a CSV file, or an XLSX workbook (`Content-Type: application/vnd.openxmlformats-officedocument.spreadsheetml.sheet`), as the portal of the provider exports it. A CSV file may have at most 64 MiB and 1,000,000 lines, a workbook at most 32 MiB. Exactly one sheet of a workbook must have the header. The columns of a CSV file are separated by commas, semicolons or tabs. The encoding is UTF-8, Windows-1252 or UTF-16. If the upload is refused because its encoding is ambiguous, declare the charset in Content-Type. The columns Receipt No., Completion Time, Transaction Status and Paid In are required, in any order. If the file is refused, no line is stored. A line that cannot be read is stored with the result unreadable. A job then compares the lines with the payments, and GET shows the progress. A file that was uploaded before is refused with DUPLICATE_ENTRY and the id of the earlier statement.',
+            'Send a CSV file, or an XLSX workbook (`Content-Type: application/vnd.openxmlformats-officedocument.spreadsheetml.sheet`), as the portal of the provider exports it. A CSV file may have at most 64 MiB and 1,000,000 lines, a workbook at most 32 MiB. Exactly one sheet of a workbook must have the header. The columns of a CSV file are separated by commas, semicolons or tabs. The encoding is UTF-8, Windows-1252 or UTF-16. If the upload is refused because its encoding is ambiguous, declare the charset in Content-Type. The columns Receipt No., Completion Time, Transaction Status and Paid In are required, in any order. If the file is refused, no line is stored. A file with dates such as 03/04/2026 is refused if none of its dates shows whether the day or the month comes first, and `dateOrder` does not say so. A line that cannot be read is stored with the result unreadable. A job then compares the lines with the payments, and GET shows the progress. A file that was uploaded before is refused with DUPLICATE_ENTRY and the id of the earlier statement.',
+          querystring: StatementUploadQuery,
           body: { content: { 'text/csv': { schema: StatementFileBody } } },
           response: { 201: Envelope(ProviderStatement, 'Statement received.') },
         },
@@ -84,11 +86,14 @@ export function providerStatementRoutes(api: Api, context: Context, copies: Copy
         validatorCompiler: ({ httpPart, schema }) =>
           httpPart === 'body' ? () => true : compileValidator({ schema, httpPart }),
       },
-      async (request, reply) => {
+      async (request: FastifyRequest<{ Querystring: Static<typeof StatementUploadQuery> }>, reply) => {
         // If the upload is refused, the rest of the file is not read, so the connection must be closed.
         reply.header('connection', 'close');
         const uploader = { actor: actorOf(request), caller: callerOf(request) };
-        const id = await receiveStatement(context, copies, uploader, fileOf(request));
+        const id = await receiveStatement(context, copies, uploader, {
+          ...fileOf(request),
+          dateOrder: request.query.dateOrder,
+        });
         reply.status(201).removeHeader('connection');
         return ok(await getStatement(id), 'Statement received.');
       },

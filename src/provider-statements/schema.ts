@@ -1,7 +1,8 @@
 import { Type } from 'typebox';
-import { Choice, DateText, Id, Money, Nullable, Timestamp } from '../core/http/fields.ts';
+import { Choice, DateText, EntryDate, Id, Money, Nullable, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 import { referenceKey } from '../core/values/reference.ts';
+import { DATE_ORDERS } from '../payments/providers/provider.ts';
 import { STATUSES as PAYMENT_STATUSES } from '../payments/schema.ts';
 import { LINE_RESULTS, STATEMENT_CHECKS, STATEMENT_STATUSES } from './rules.ts';
 
@@ -19,6 +20,15 @@ export const StatementFileBody = Type.String({
       '',
     ].join('\r\n'),
   ],
+});
+
+export const StatementUploadQuery = Type.Object({
+  dateOrder: Type.Optional(
+    Choice('DateOrder', DATE_ORDERS, {
+      description:
+        'The order of day and month in the dates of the file, such as 03/04/2026. Default: day_first, if the file shows that this is right.',
+    }),
+  ),
 });
 
 const figures = Type.Object({ lines: Type.Integer(), total: Money });
@@ -174,7 +184,7 @@ export const ProviderStatementLine = Type.Object(
 );
 
 export const ReconcileStatementBody = Type.Object(
-  { reconciliationDate: Type.Optional(DateText) },
+  { reconciliationDate: Type.Optional(EntryDate) },
   { title: 'StatementReconciliation', examples: [{ reconciliationDate: '2026-11-02' }] },
 );
 

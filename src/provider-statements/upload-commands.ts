@@ -18,10 +18,11 @@ import {
 } from '../core/values/xlsx-records.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
-import type { Delimiter, Head, LineRules, StatementLine } from '../payments/providers/provider.ts';
+import type { DateOrder, Delimiter, Head, LineRules, StatementLine } from '../payments/providers/provider.ts';
 import { STATEMENT_PROVIDER } from '../payments/providers/registry.ts';
 import { type BalanceLine, findContradictions, followBalances } from './balance-rules.ts';
 import { queueStatement } from './commands.ts';
+import { followDateOrder } from './date-order-rules.ts';
 import {
   COPY_LINES,
   completeStatement,
@@ -55,7 +56,11 @@ export async function receiveStatement(
   context: Context,
   copies: CopyPool,
   { actor, caller }: { actor: Actor; caller: string },
-  { file, charset }: { file: Readable; charset?: string | undefined },
+  {
+    file,
+    charset,
+    dateOrder,
+  }: { file: Readable; charset?: string | undefined; dateOrder?: DateOrder | undefined },
 ): Promise<number> {
   const timeZone = context.config.BUSINESS_TIMEZONE;
   const stallMs = context.config.limits.uploadStallMs;
@@ -66,6 +71,7 @@ export async function receiveStatement(
     providerTimeZone: STATEMENT_PROVIDER.timeZone?.(context.config),
     today: today(context),
     paybillNumbers,
+    dateOrder,
     stallMs,
   };
   let sha256: Buffer | undefined;
@@ -102,6 +108,8 @@ function sameFile(first: number): AppError {
 
 type FileRules = Pick<LineRules, 'currency' | 'timeZone' | 'providerTimeZone' | 'today'> & {
   paybillNumbers: readonly string[];
+  /** The order that the user declares. Without it, a file is refused if its dates can be read in two ways. */
+  dateOrder?: DateOrder | undefined;
 };
 
 /**
@@ -197,7 +205,7 @@ async function readStart(
     if (done) break;
     start.push(text);
     characters += text.length;
-    for (const [index, part] of text.split('\n').entries()) {
+    for (const [index, part] of text.split(/[\r\n]/).entries()) {
       if (index > 0) {
         delimiter ??= reader.findDelimiter(line, currency);
         if (line.trim() !== '') lines += 1;
@@ -252,11 +260,13 @@ interface ReadLine {
 async function* linesOf(
   records: AsyncIterable<CsvRecord & Partial<SheetRow>>,
   statement: Omit<StatementFile, 'sha256'>,
-  { paybillNumbers, ...fileRules }: FileRules & Pick<LineRules, 'delimiter'>,
+  { paybillNumbers, dateOrder: declared, ...fileRules }: FileRules & Pick<LineRules, 'delimiter'>,
 ): AsyncGenerator<ReadLine> {
   let head: Head | undefined;
   let preambleLines = 0;
-  let rules: LineRules = { ...fileRules, organisation: null, ownShortCodes: paybillNumbers };
+  const dates = followDateOrder({ today: fileRules.today, declared });
+  const dateOrder = declared ?? 'day_first';
+  let rules: LineRules = { ...fileRules, dateOrder, organisation: null, ownShortCodes: paybillNumbers };
   for await (const { line: number, record, problems } of records) {
     if (record.every((cell) => cell.trim() === '')) continue;
     if (!head) {
@@ -280,6 +290,7 @@ async function* linesOf(
     statement.lineCount += 1;
     if (statement.lineCount > MAX_LINES) throw refused(`A statement has at most ${MAX_LINES} lines.`);
     const line = reader.readLine(head, record, rules);
+    dates.add(number, reader.timeCell(head, record), statement.stated.period);
     const problem = Object.values(head.columns).flatMap((at = -1) => problems?.get(at) ?? [])[0];
     yield {
       number,
@@ -289,6 +300,8 @@ async function* linesOf(
   }
   if (!head) throw noHead();
   if (statement.lineCount === 0) throw refused('The statement has no lines after its header.');
+  const problem = dates.problem();
+  if (problem) throw refused(problem.message, problem.path);
 }
 
 /** Makes the lines unreadable whose balance contradicts the lines beside them. */
@@ -395,8 +408,8 @@ function noHead(): AppError {
   );
 }
 
-function refused(message: string): AppError {
-  return new AppError('VALIDATION_ERROR', message, { details: { fields: [{ path: 'body', message }] } });
+function refused(message: string, path = 'body'): AppError {
+  return new AppError('VALIDATION_ERROR', message, { details: { fields: [{ path, message }] } });
 }
 
 /** @throws AppError with status 413 for a Content-Length above 64 MiB. */

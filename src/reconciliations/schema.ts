@@ -18,8 +18,8 @@ export const ReconcileBody = Type.Object(
     }),
     reconciliationDate: Type.Optional(
       CalendarDate({
-        format: 'calendar-date',
-        description: 'Default: today. Payments with a later date are `not_reconcilable`.',
+        format: 'entry-date',
+        description: 'From 2000-01-01. Default: today. Payments with a later date are `not_reconcilable`.',
       }),
     ),
   },

@@ -2,6 +2,7 @@ import type { Actor, Context } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import { AppError, duplicate, invalidField, notFound } from '../core/http/errors.ts';
+import { withTrimmed } from '../core/values/text.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
 import { refuseGuessablePassword } from './password-rules.ts';
@@ -11,7 +12,8 @@ import type { NewUserBody, UserChanges } from './schema.ts';
 import * as store from './store.ts';
 import { toUser } from './view.ts';
 
-export async function createUser(context: Context, actor: Actor, body: NewUserBody) {
+export async function createUser(context: Context, actor: Actor, sent: NewUserBody) {
+  const body = withTrimmed(sent, 'firstName', 'lastName');
   const { password, ...fields } = body;
   refuseGuessablePassword(password, 'password', fields, context.config.production);
   const passwordHash = await hashPassword(password);
@@ -28,7 +30,8 @@ export async function createUser(context: Context, actor: Actor, body: NewUserBo
  * Changes a user. A new password or `active: false` ends all sessions of the user. A new role applies to a live session when the
  * instances read the session from the database again.
  */
-export async function changeUser(context: Context, actor: Actor, id: number, body: UserChanges) {
+export async function changeUser(context: Context, actor: Actor, id: number, sent: UserChanges) {
+  const body = withTrimmed(sent, 'firstName', 'lastName');
   const { password, ...fields } = body;
   const passwordHash = password === undefined ? undefined : await hashFor(context, id, password, fields);
   return inTransaction(context.db, async (tx) => {

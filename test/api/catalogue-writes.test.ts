@@ -244,3 +244,60 @@ describe('GET /audit', () => {
     expect(body.data).toHaveLength(4);
   });
 });
+
+it.each([
+  [
+    '/customers',
+    { firstName: ' Ann\u00a0', lastName: ' Oyelaran ', phone: '+254711000777' },
+    ['firstName', 'lastName'],
+  ],
+  ['/employees', { name: '\u3000Ann ' }, ['name']],
+  [
+    '/products',
+    { sku: ' TRIM-1 ', name: ' Lamp ', category: ' lamp ', price: 1 },
+    ['sku', 'name', 'category'],
+  ],
+  [
+    '/payplans',
+    { name: ' Trimmed ', deposit: 0, instalmentAmount: 1, instalmentCount: 2, frequency: 'daily' },
+    ['name'],
+  ],
+  ['/payment-methods', { code: 'trimmed', name: ' Trimmed ' }, ['name']],
+  [
+    '/users',
+    { email: 'trim@example.com', password: PASSWORD, firstName: ' Ann ', lastName: ' B ', role: 'agent' },
+    ['firstName', 'lastName'],
+  ],
+])(
+  'names of %s are stored without the blanks at their ends, also after a change',
+  async (path, body, names) => {
+    const created = await dataOf(service.call('POST', path, body), 201);
+    const trimmed = Object.fromEntries(names.map((name) => [name, (body as Record<string, unknown>)[name]]));
+    for (const name of names) trimmed[name] = String(trimmed[name]).trim();
+    expect(created).toMatchObject(trimmed);
+    const changes = Object.fromEntries(
+      names.filter((name) => name !== 'sku').map((name) => [name, ` ${trimmed[name]}2 `]),
+    );
+    if (path === '/payplans') return;
+    const changed = await dataOf(service.call('PUT', `${path}/${created.id}`, changes));
+    for (const name of Object.keys(changes)) expect(changed[name]).toBe(`${trimmed[name]}2`);
+  },
+);
+
+it('an entry is refused with a date before 2000', async () => {
+  const account = await newAccount(service);
+  const dates: [string, object][] = [
+    [
+      '/accounts',
+      { customerId: account.customerId, productId: 1, payplanId: 2, activationDate: '1926-11-02' },
+    ],
+    ['/payments', { accountId: account.id, amount: 1, paymentMethodId: 1, paymentDate: '1999-12-31' }],
+    ['/reconciliations', { paymentIds: [1], reconciliationDate: '0202-11-02' }],
+    ['/commissions/calculate', { employeeId: 1, period: '1926-11' }],
+  ];
+  for (const [path, body] of dates) {
+    const answer = await service.call('POST', path, body);
+    expect(answer.status, path).toBe(400);
+    expect(answer.body.error.details.fields, path).toHaveLength(1);
+  }
+});

@@ -279,6 +279,90 @@ describe('an uploaded statement', () => {
     expect(statement).toMatchObject({ organisation: null, shortCode: null });
   });
 
+  it('may have lines that end with CR', async () => {
+    const receipt = newReceipt();
+    const statement = await uploaded(file([line(receipt, '10'), line(newReceipt(), '20')], { eol: '\r' }));
+    expect(statement).toMatchObject({ shortCode: '600638', progress: { lines: 2, payments: 2 } });
+    expect(figures(statement)).toMatchObject({ missing_in_books: [2, 30] });
+  });
+
+  it('has unreadable payments if its times have AM or PM', async () => {
+    const times = ['02-11-2026 02:15:30 PM', '02/11/2026 2:15 pm'];
+    const lines = times.map((time) => line(newReceipt(), '10', { 'Completion Time': time }));
+    const statement = await uploaded(file(lines));
+    expect(figures(statement)).toMatchObject({ unreadable: [2, 0] });
+    const [first] = await linesOf(statement.id);
+    expect(first.problem).toMatch(/has AM or PM/);
+  });
+
+  describe('with dates whose day and month can be swapped', () => {
+    const dated = (times: string[], preamble: string[] = []) =>
+      file(
+        times.map((time) => line(newReceipt(), '10', { 'Completion Time': time })),
+        { preamble },
+      );
+    const PERIOD = 'Time Period:,From 02-11-2026 00:00:00 To 02-11-2026 23:59:59';
+    async function problemOf(body: string) {
+      const answer = await upload(body);
+      expect(answer.status, answer.text).toBe(400);
+      return answer.body.error.details.fields[0];
+    }
+    const timesOf = async (id: number) =>
+      (await linesOf(id)).map(({ completedAt }: { completedAt: string }) => completedAt?.slice(0, 10));
+
+    it.each([
+      ['the day of another date', ['05/10/2026 10:15:30', '14/10/2026 10:15:30'], []],
+      ['the period', ['02/11/2026 10:15:30'], [PERIOD]],
+      ['today', ['12/11/2026 10:15:30'], []],
+      ['the form of the portal', ['02-11-2026 10:15:30'], []],
+    ])('is read with the day first if %s shows this', async (_what, times, preamble) => {
+      const { id } = await uploaded(dated(times, preamble));
+      expect(await timesOf(id)).toEqual(
+        times.map((time) => time.slice(0, 10).split(/[-/]/).reverse().join('-')),
+      );
+    });
+
+    it('is refused until somebody declares the order', async () => {
+      const body = dated(['02/10/2026 10:15:30']);
+      expect(await problemOf(body)).toEqual({
+        path: 'dateOrder',
+        message: expect.stringMatching(/02\/10\/2026 10:15:30 on line 2 can have the day or the month first/),
+      });
+      const declare = (text: string, order: string) =>
+        service.call('POST', `/reconciliations/statements?dateOrder=${order}`, text, {
+          headers: { 'content-type': 'text/csv' },
+        });
+      const { id } = await dataOf(declare(body, 'month_first'), 201);
+      expect(await timesOf(id)).toEqual(['2026-02-10']);
+      const other = await dataOf(declare(dated(['02/10/2026 10:15:30']), 'day_first'), 201);
+      expect(await timesOf(other.id)).toEqual(['2026-10-02']);
+    });
+
+    it.each([
+      [['11/02/2026 10:15:30', '11/14/2026 10:15:30']],
+      [['02-11-2026 10:15:30', '11-14-2026 10:15:30']],
+      [['14/10/2026 10:15:30', '10/15/2026 10:15:30']],
+    ])('is refused if a date has the month first: %s', async (times) => {
+      expect(await problemOf(dated(times))).toMatchObject({
+        path: 'dateOrder',
+        message: expect.stringMatching(/on line 3 has the month first/),
+      });
+    });
+
+    it('is refused if its dates are outside its period unless they are swapped', async () => {
+      expect(await problemOf(dated(['11/02/2026 10:15:30'], [PERIOD]))).toMatchObject({
+        message: expect.stringMatching(/has the month first/),
+      });
+    });
+
+    it('is refused if a spreadsheet has converted only some of its dates', async () => {
+      expect(await problemOf(dated(['2026-02-11 10:15:30', '14/11/2026 10:15:30']))).toMatchObject({
+        path: 'body',
+        message: expect.stringMatching(/Day and month may be swapped/),
+      });
+    });
+  });
+
   it('keeps an unreadable line with its number and the reason', async () => {
     const unreadable: [Line, RegExp][] = [
       [line('', '10'), /Receipt No\./],

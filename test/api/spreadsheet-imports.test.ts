@@ -46,6 +46,68 @@ it('explains short dates and shortened numbers of a spreadsheet with a German lo
   }
 });
 
+it('imports files whose lines end with CR, and removes spaces around names', async () => {
+  setToday(service, '2026-11-02');
+  const lines = customers('K-003', '0712 345 679').map((line) =>
+    line.replace('Otieno;Müller', ' Otieno ;\u00a0Müller '),
+  );
+  await importAll(service, {
+    customers: lines.join('\r'),
+    accounts: accounts('A-3', 'K-003', '05.01.2026').join('\r'),
+  });
+  const { body } = await service.call('GET', '/customers/by-external-id/K-003');
+  expect(body.data).toMatchObject({ firstName: 'Otieno', lastName: 'Müller' });
+});
+
+it('asks for dates that a spreadsheet may have swapped, for times of 24 hours, and for dates from 2000', async () => {
+  setToday(service, '2026-11-02');
+  const header = 'external_id,first_name,last_name,phone,created_at';
+  const id = await uploadImport(service, {
+    customers: [
+      header,
+      'K-004,Jane,Doe,0712345680,2026-02-01',
+      'K-005,Jane,Doe,0712345681,2026-03-02 10:15',
+      'K-006,Jane,Doe,0712345682,13/01/2026 10:15',
+    ],
+    employees: [
+      'external_id,name,created_at',
+      'E-1,Jane,2026-01-05 02:15 PM',
+      'E-2,Jane,1926-01-05',
+      'E-3,Jane,0202-01-05',
+    ],
+  });
+  await runImportJob(service, id, 'check');
+  const problems = await problemsOf(service, id);
+  expect(problems.map(({ file, line, problem }) => [file, line, problem])).toEqual([
+    ['employees', 2, 'has a time with AM or PM'],
+    ['employees', 3, 'is before 2000-01-01'],
+    ['employees', 4, expect.stringMatching(/is not a date/)],
+    ['customers', 2, expect.stringMatching(/may have day and month swapped.*13\/01\/2026 10:15 on line 4/)],
+  ]);
+});
+
+it('imports ids that look like numbers, and names shortened ones', async () => {
+  setToday(service, '2026-11-02');
+  const header = 'external_id,name';
+  await importAll(service, { employees: [header, '12E45,Jane', 'MAR1,Jane', "'5-12,Jane"] });
+  const find = async (id: string) =>
+    (await service.call('GET', `/employees/by-external-id/${encodeURIComponent(id)}`)).status;
+  expect([await find('12E45'), await find('MAR1'), await find("'5-12")]).toEqual([200, 200, 200]);
+  // Only in a file of an export is the apostrophe not a part of the id.
+  await importAll(service, { employees: [`${header},format_2`, "'6-12,Jane,"] });
+  expect(await find('6-12')).toBe(200);
+  const id = await uploadImport(service, {
+    employees: [header, '7.1E8,Jane', '1.2E+12,Jane'],
+    customers: ['external_id,first_name,last_name,phone,format_3', 'K-9,Jane,Doe,0712345690,'],
+  });
+  await runImportJob(service, id, 'check');
+  expect((await problemsOf(service, id)).map(({ file, line, column }) => [file, line, column])).toEqual([
+    ['employees', 2, 'external_id'],
+    ['employees', 3, 'external_id'],
+    ['customers', 1, 'format_3'],
+  ]);
+});
+
 it('imports amounts with a decimal comma and dates with dots', async () => {
   setToday(service, '2026-11-02');
   const done = await importAll(service, {

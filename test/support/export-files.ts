@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync';
 import { expect } from 'vitest';
-import type { FileName } from '../../src/portfolio/format-rules.ts';
+import { type FileName, VERSION_COLUMN } from '../../src/portfolio/format-rules.ts';
 import type { AdminCalls } from './imports.ts';
 import { readZip } from './zip.ts';
 
@@ -19,7 +19,8 @@ export async function exportFiles(service: AdminCalls): Promise<PortfolioFiles> 
   ) as PortfolioFiles;
 }
 
-/** The rows of a file, with the unchanged text of their cells. */
+/** The rows of a file, with the unchanged text of their cells, without the column that names the version of the format. */
 export function rowsOf(file: Buffer): PortfolioRow[] {
-  return parse(file, { bom: true, columns: true });
+  const rows: PortfolioRow[] = parse(file, { bom: true, columns: true });
+  return rows.map(({ [VERSION_COLUMN]: _, ...row }) => row);
 }

@@ -1,5 +1,5 @@
 import { type TSchema, Type } from 'typebox';
-import type { PlainDate } from '../values/dates.ts';
+import { EARLIEST_ENTRY, type PlainDate } from '../values/dates.ts';
 
 /** Field types that resources share. validation.ts defines their formats (`text`, …) and their keywords (`x-amount`, …). */
 
@@ -20,9 +20,15 @@ export function Label(maxLength: number, options: { description?: string } = {})
 
 export const DateText = CalendarDate({ format: 'calendar-date', description: 'YYYY-MM-DD' });
 
+/** The date of an entry, such as a payment. */
+export const EntryDate = CalendarDate({
+  format: 'entry-date',
+  description: `YYYY-MM-DD, from ${EARLIEST_ENTRY}.`,
+});
+
 /** Text that is a PlainDate after validation. */
 export function CalendarDate(options: {
-  format: 'calendar-date' | 'past-date';
+  format: 'calendar-date' | 'entry-date' | 'past-date';
   description: string;
   examples?: string[];
 }) {

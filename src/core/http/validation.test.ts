@@ -3,7 +3,17 @@ import { describe, expect, it } from 'vitest';
 import { readConfig } from '../../config.ts';
 import { systemClock } from '../values/dates.ts';
 import { AppError } from './errors.ts';
-import { AmountAboveZero, DateText, Email, Id, Metadata, Nullable, Text, Timestamp } from './fields.ts';
+import {
+  AmountAboveZero,
+  DateText,
+  Email,
+  EntryDate,
+  Id,
+  Metadata,
+  Nullable,
+  Text,
+  Timestamp,
+} from './fields.ts';
 import { createValidatorCompiler } from './validation.ts';
 
 function companyOf(code: string, decimals: number) {
@@ -140,6 +150,14 @@ describe('the formats', () => {
     'refuse the date "%s"',
     (text) => {
       expect(isAccepted(DateText, text)).toBe(false);
+    },
+  );
+
+  it.each(['1999-12-31', '0202-01-05', '1926-01-05', '2023-02-29'])(
+    'refuse %s as the date of an entry',
+    (text) => {
+      expect(isAccepted(EntryDate, text)).toBe(false);
+      expect(isAccepted(EntryDate, '2000-01-01')).toBe(true);
     },
   );
 

@@ -1,6 +1,6 @@
 import { Ajv, type ErrorObject, str, type ValidateFunction } from 'ajv';
 import { type Context, type Currency, today } from '../context.ts';
-import { compareDates, parsePlainDate, parseTimestamp } from '../values/dates.ts';
+import { compareDates, EARLIEST_ENTRY, parsePlainDate, parseTimestamp } from '../values/dates.ts';
 import { isEmail } from '../values/email.ts';
 import { maxAmountMinor, maxAmountText, minorFromNumber } from '../values/money.ts';
 import { isE164, readChangedPhone, readPhone } from '../values/phone.ts';
@@ -46,9 +46,17 @@ export const FORMATS: Record<string, TextFormat> = {
     check: (text) => parsePlainDate(text) !== undefined,
     rule: 'must be a calendar date as YYYY-MM-DD, from 1900 to 2999',
   },
+  'entry-date': {
+    check: isEntryDate,
+    rule: `must be a calendar date as YYYY-MM-DD, from ${EARLIEST_ENTRY} to 2999-12-31`,
+  },
   'calendar-month': {
     check: (text) => /^\d{4}-\d{2}$/.test(text) && parsePlainDate(`${text}-01`) !== undefined,
     rule: 'must be a month as YYYY-MM, from 1900 to 2999',
+  },
+  'entry-month': {
+    check: (text) => /^\d{4}-\d{2}$/.test(text) && isEntryDate(`${text}-01`),
+    rule: 'must be a month as YYYY-MM, from 2000 to 2999',
   },
   'date-time': {
     check: (text) => parseTimestamp(text) !== undefined,
@@ -61,6 +69,11 @@ export const FORMATS: Record<string, TextFormat> = {
       'a domain in ASCII (an international domain as xn--…)',
   },
 };
+
+function isEntryDate(text: string): boolean {
+  const date = parsePlainDate(text);
+  return date !== undefined && date >= EARLIEST_ENTRY;
+}
 
 const COUNTRY_NAMES = new Intl.DisplayNames('en', { type: 'region' });
 
@@ -93,9 +106,9 @@ function businessFormats(business: BusinessSettings): Record<string, TextFormat>
     'past-date': {
       check: (text) => {
         const date = parsePlainDate(text);
-        return date !== undefined && compareDates(date, today(business)) <= 0;
+        return date !== undefined && isEntryDate(date) && compareDates(date, today(business)) <= 0;
       },
-      rule: 'must be a calendar date as YYYY-MM-DD, not later than today',
+      rule: `must be a calendar date as YYYY-MM-DD, from ${EARLIEST_ENTRY}, and not later than today`,
     },
   };
 }

@@ -21,6 +21,12 @@ export interface Stopwatch {
   now(): number;
 }
 
+/**
+ * The earliest date of an entry. The companies are younger, so an earlier date is a mistake: a wrong century, or the day 0 of a
+ * spreadsheet.
+ */
+export const EARLIEST_ENTRY = '2000-01-01' as PlainDate;
+
 interface Civil {
   year: number;
   /** 1..12 */

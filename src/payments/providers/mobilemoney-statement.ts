@@ -1,5 +1,5 @@
 import type { Currency } from '../../core/context.ts';
-import { businessDay, compareDates, parseTimestamp } from '../../core/values/dates.ts';
+import { businessDay, compareDates, parsePlainDate, parseTimestamp } from '../../core/values/dates.ts';
 import { type Minor, maxAmountMinor, parseMinor } from '../../core/values/money.ts';
 import { withoutQuotes } from '../../core/values/quoted-text.ts';
 import { referenceKey } from '../../core/values/reference.ts';
@@ -10,6 +10,7 @@ import type {
   Head,
   LineRules,
   StatementLine,
+  StatementPeriod,
   StatementPreamble,
   StatementReader,
 } from './provider.ts';
@@ -89,9 +90,22 @@ function readPreamble(cells: readonly string[], rules: LineRules): StatementPrea
   const [, label = '', value = ''] = /^([^:]{1,40}):?(.*)$/.exec(text.join(' ').replace(/:\s*/, ':')) ?? [];
   const shortCode = /^short\s*code\s*:?\s*([0-9]{3,12})\b/i.exec(text.join(' '))?.[1];
   if (shortCode !== undefined) return { shortCode };
+  const period = readPeriod(text.join(' '));
+  if (period) return { period };
   const isOrganisation = /^organi[sz]ation(\s+name)?$/i.test(label.trim());
   if (isOrganisation && value.trim() !== '') return { organisation: clean(value) };
   return readStated(text, rules);
+}
+
+/**
+ * Reads `Time Period: From 02-11-2026 00:00:00 To 02-11-2026 23:59:59`. A spreadsheet changes no date within a text, so the day is
+ * first, as the portal writes it.
+ */
+function readPeriod(text: string): StatementPeriod | undefined {
+  const [, from = '', to = ''] =
+    /\bfrom\s+(\d{2}[-/]\d{2}[-/]\d{4})\b.*\bto\s+(\d{2}[-/]\d{2}[-/]\d{4})\b/i.exec(text) ?? [];
+  const [start, end] = [from, to].map((date) => parsePlainDate(date.split(/[-/]/).reverse().join('-')));
+  return start !== undefined && end !== undefined ? { start, end } : undefined;
 }
 
 /** Reads `Opening Balance:`, `0.00`, `Total Paid In: 1,500.00`. One line can have several figures. */
@@ -111,7 +125,7 @@ function readStated(cells: readonly string[], rules: LineRules): StatementPreamb
 function readLine(head: Head, cells: readonly string[], rules: LineRules): StatementLine {
   const cell = (column: Column) => clean(cells[head.columns[column] ?? -1] ?? '');
   const receipt = referenceKey(cell('receipt'));
-  const completedAt = readTime(withoutQuotes(cell('completedAt')), rules.providerTimeZone) ?? null;
+  const completedAt = readTime(withoutQuotes(cell('completedAt')), rules) ?? null;
   const status = withoutQuotes(cell('status'));
   const paidIn = readMoney(cell('paidIn'), rules);
   const withdrawn = readMoney(cell('withdrawn'), rules);
@@ -143,7 +157,7 @@ function readLine(head: Head, cells: readonly string[], rules: LineRules): State
     (paidIn && withdrawn && 'Paid In and Withdrawn both hold an amount') ||
     (paidIn === null && withdrawn === null && 'neither Paid In nor Withdrawn holds an amount') ||
     ((['paidIn', 'withdrawn', 'balance'] as const).some((column) => isRestOfAmount(cell(column))) && SPLIT) ||
-    (paidIn && problemOfPayment(receipt, completedAt, rules)) ||
+    (paidIn && problemOfPayment(receipt, cell('completedAt'), completedAt, rules)) ||
     null;
   if (problem !== null) return unreadable(problem);
   const completed = { ...EMPTY_LINE, ...facts, ...texts, isCompleted: true };
@@ -208,14 +222,23 @@ const EMPTY_LINE: StatementLine = {
   linkedReceipt: null,
 };
 
-function problemOfPayment(receipt: string, completedAt: Date | null, rules: LineRules): string | false {
+function problemOfPayment(
+  receipt: string,
+  time: string,
+  completedAt: Date | null,
+  rules: LineRules,
+): string | false {
   if (receipt === '' || receipt.length > MAX_TRANSACTION_ID_LENGTH) {
     return `Receipt No. must have 1 to ${MAX_TRANSACTION_ID_LENGTH} characters`;
   }
+  if (completedAt === null && TWELVE_HOURS.test(time))
+    return 'Completion Time has AM or PM: export the file again with times of 24 hours';
   if (completedAt === null || completedAt < OLDEST_TIME) return 'Completion Time is not a time';
   const isLater = compareDates(businessDay(completedAt, rules.timeZone), rules.today) > 0;
   return isLater && 'Completion Time is later than today';
 }
+
+const TWELVE_HOURS = /\d\s*[ap]\.?\s*m\.?['"]?$/i;
 
 /** Newer files have no columns for the payer and the reference. The details of money that was paid in contain both. */
 function textsOf({ columns }: Head, cell: (column: Column) => string, direction: 'in' | 'out') {
@@ -289,20 +312,24 @@ export function readParty(text: string): { payer: string | null; payerName: stri
 
 /**
  * Reads `02-11-2026 10:15:30`, `02/11/2026`, or ISO 8601; seconds and the time of day may be missing. A time without a
- * zone is in `timeZone`. @returns undefined for anything else.
+ * zone is in the zone of the rules. @returns undefined for anything else.
  */
-function readTime(text: string, timeZone: string | undefined): Date | undefined {
+function readTime(
+  text: string,
+  { providerTimeZone, dateOrder }: Pick<LineRules, 'providerTimeZone' | 'dateOrder'>,
+): Date | undefined {
   const withZone = parseTimestamp(text.replace(' ', 'T'));
   if (withZone) return withZone;
   const [, date = '', hours = '00', minutes = '00', seconds = '00'] =
     /^([\d/-]{10})(?:[T\s]+(\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?)?$/.exec(text) ?? [];
-  const [, day, month, year] = /^(\d{2})[-/](\d{2})[-/](\d{4})$/.exec(date) ?? [];
+  const [, first, second, year] = /^(\d{2})[-/](\d{2})[-/](\d{4})$/.exec(date) ?? [];
+  const [day, month] = dateOrder === 'day_first' ? [first, second] : [second, first];
   const digits = year
     ? `${year}${month}${day}`
     : /^\d{4}-\d{2}-\d{2}$/.test(date)
       ? date.replaceAll('-', '')
       : '';
-  return readLocalTime(`${digits}${hours.padStart(2, '0')}${minutes}${seconds}`, timeZone);
+  return readLocalTime(`${digits}${hours.padStart(2, '0')}${minutes}${seconds}`, providerTimeZone);
 }
 
 /**
@@ -360,4 +387,5 @@ export const mobilemoneyStatement: StatementReader = {
   readPreamble,
   readLine,
   asUnreadable,
+  timeCell: ({ columns }, cells) => clean(cells[columns.completedAt ?? -1] ?? ''),
 };

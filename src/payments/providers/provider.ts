@@ -249,6 +249,17 @@ export interface StatementReader {
   readLine(head: Head, cells: readonly string[], rules: LineRules): StatementLine;
   /** Keeps a record that `readLine` has read as an unreadable line, for a reason that only other lines show. */
   asUnreadable(line: StatementLine, cells: readonly string[], problem: string): StatementLine;
+  /** The cell with the time of the transaction, as it is in the file. */
+  timeCell(head: Head, cells: readonly string[]): string;
+}
+
+/** The order of day and month in dates such as 03/04/2026. */
+export const DATE_ORDERS = ['day_first', 'month_first'] as const;
+export type DateOrder = (typeof DATE_ORDERS)[number];
+
+export interface StatementPeriod {
+  start: PlainDate;
+  end: PlainDate;
 }
 
 export type Delimiter = ',' | ';' | '\t';
@@ -264,6 +275,7 @@ export interface Head {
 export interface StatementPreamble {
   organisation?: string;
   shortCode?: string;
+  period?: StatementPeriod;
   openingBalanceMinor?: Minor;
   closingBalanceMinor?: Minor;
   paidInMinor?: Minor;
@@ -310,6 +322,7 @@ export interface LineRules {
   /** The IANA zone of the times in the file. Undefined: the zone of the provider's own API. */
   providerTimeZone?: string | undefined;
   today: PlainDate;
+  dateOrder: DateOrder;
   /** The organisation that the file names. */
   organisation: string | null;
   /** The short codes of the organisation. */

@@ -1,7 +1,7 @@
 import type { Config, Context, Currency } from '../../core/context.ts';
 import type { FieldProblem } from '../../core/http/errors.ts';
 import { amountRule } from '../../core/http/validation.ts';
-import { businessDay, compareDates } from '../../core/values/dates.ts';
+import { businessDay, compareDates, EARLIEST_ENTRY, startOfDayUtc } from '../../core/values/dates.ts';
 import { type Minor, maxAmountMinor, parseMinor } from '../../core/values/money.ts';
 import { referenceKey } from '../../core/values/reference.ts';
 import { sha256 } from '../../core/values/secret.ts';
@@ -13,8 +13,8 @@ import type { AnswerReceiver, PaymentProvider, PulledPayment, SentPayment } from
 // Converts a provider's call to a notification.
 
 export const MAX_TRANSACTION_ID_LENGTH = 64;
-/** Mobile money did not exist before this time, so an earlier time is an error. */
-export const OLDEST_TIME = new Date('2000-01-01T00:00:00Z');
+/** An earlier time is an error. */
+export const OLDEST_TIME = startOfDayUtc(EARLIEST_ENTRY, 'UTC');
 
 /** Much longer than any field that providers send. */
 const MAX_FIELD_LENGTH = 256;

@@ -185,6 +185,7 @@ function publicFormat(format: string, description: unknown): Schema {
 
 const PUBLIC_FORMATS: Record<string, string> = {
   'calendar-date': 'date',
+  'entry-date': 'date',
   'past-date': 'date',
   'date-time': 'date-time',
   'mail-address': 'email',

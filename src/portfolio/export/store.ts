@@ -1,7 +1,7 @@
 import { statusesIn } from '../../account-status/rules.ts';
 import type { Currency } from '../../core/context.ts';
 import { inUnits } from '../../core/database/copy-pool.ts';
-import { type Column, FILE_NAMES, type FileName, FORMAT } from '../format-rules.ts';
+import { type Column, FILE_NAMES, type FileName, FORMAT, VERSION_COLUMN } from '../format-rules.ts';
 import { NEEDS_GUARD, NEEDS_GUARD_AFTER, OPERATOR } from '../spreadsheet-guard-rules.ts';
 
 interface Source {
@@ -190,7 +190,7 @@ function fileQuery(name: FileName, { from, alias, orderBy, columns }: Source, cu
   });
   return {
     name,
-    query: `select ${cells.join(', ')} from ${from} order by ${orderBy}`,
+    query: `select ${cells.join(', ')}, null as "${VERSION_COLUMN}" from ${from} order by ${orderBy}`,
     quoted: FORMAT[name].columns.filter(isText).map((column) => column.name),
   };
 }
@@ -205,8 +205,10 @@ function isText({ kind }: Column): boolean {
 
 const TEXT_KINDS: ReadonlySet<Column['kind']> = new Set([
   'text',
+  'name',
   'paragraph',
   'external_id',
+  'code',
   'national_id',
   'reference',
   'phone',

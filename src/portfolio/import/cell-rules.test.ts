@@ -6,7 +6,13 @@ const COLUMN: Column = {
   ...{ kind: 'date', name: 'reconciled_on', meaning: 'A day.', example: '' },
   ...{ required: false, unique: false },
 };
-const SETTINGS = { decimals: 2, phoneRegion: 'KE', timeZone: 'Africa/Nairobi', allowsDecimalComma: false };
+const SETTINGS = {
+  decimals: 2,
+  phoneRegion: 'KE',
+  timeZone: 'Africa/Nairobi',
+  allowsDecimalComma: false,
+  version: 1 as const,
+};
 
 it.each([
   ['04/04/2026', '2026-04-04'],

@@ -1,6 +1,7 @@
 import { LARGEST_IMPORTED_ID, readAccountNumber } from '../../accounts/account-number-rules.ts';
 import { METADATA_KEY } from '../../core/http/fields.ts';
 import {
+  EARLIEST_ENTRY,
   localTimeUtc,
   type PlainDate,
   parsePlainDate,
@@ -12,7 +13,7 @@ import { maxAmountMinor, maxAmountText, minorToText, parseMinor } from '../../co
 import { readPhone } from '../../core/values/phone.ts';
 import { withoutQuotes } from '../../core/values/quoted-text.ts';
 import { isVisibleId, isVisibleText } from '../../core/values/text.ts';
-import type { Column, FileName } from '../format-rules.ts';
+import type { Column, FileName, FormatVersion } from '../format-rules.ts';
 import { unguarded } from '../spreadsheet-guard-rules.ts';
 
 // Reads the cells of CSV files that a person may have edited in a spreadsheet. The values are texts for COPY: an amount is in
@@ -25,6 +26,7 @@ export interface CellSettings {
   timeZone: string;
   /** A spreadsheet that separates cells by semicolons writes decimals after a comma. */
   allowsDecimalComma: boolean;
+  version: FormatVersion;
 }
 
 /** To find the order of day and month, the service reads the dates of this number of rows at the start of a file. */
@@ -40,8 +42,8 @@ export type Cell =
 
 const EMPTY: Cell = { value: null };
 const SPREADSHEET_NUMBER = /^[+-]?\d+(?:[.,]\d+)?E[+-]?\d+$/i;
-/** The exponent must have a plus sign, because a text such as 1E12345678 can be a reference. */
-const SPREADSHEET_NUMBER_IN_TEXT = /^\d+(?:[.,]\d+)?E\+\d+$/i;
+/** The exponent must have a sign, or the number decimals, because a text such as 12E45 can be an id or a reference. */
+const SPREADSHEET_NUMBER_IN_TEXT = /^\d+(?:[.,]\d+E[+-]?|E[+-])\d+$/i;
 const ROUNDED: Cell = {
   problem: 'is a number that the spreadsheet has shortened, so its last digits are lost',
   allowed: 'the full digits: format the column as text, enter the value again, and save the file again',
@@ -57,6 +59,7 @@ const SLASH_DATE = /^(\d{1,2})([/-])(\d{1,2})\2(\d{4})$/;
 const DOTTED_DATE = /^(\d{1,2})\.(\d{1,2})\.(\d{4})$/;
 const YEAR_FIRST = /^(\d{4})[/.-](\d{1,2})[/.-](\d{1,2})$/;
 const SHORT_YEAR = /^\d{1,2}([/.-])\d{1,2}\1\d{2}$/;
+const TWELVE_HOURS = /\d\s*[ap]\.?\s*m?\.?$/i;
 const TIME = /^(\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d{1,6})?)?$/;
 const AMBIGUOUS = `is ambiguous: the day or the month may come first, and no date of this column in the first ${SAMPLED_ROWS.toLocaleString('en')} rows shows which`;
 /** What to write instead of dates whose order of day and month is not known. */
@@ -67,13 +70,23 @@ const MAX_METADATA_VALUE = 500;
 
 /** @param order - the order of day and month in the column. */
 export function readCell(column: Column, raw: string, settings: CellSettings, order: DateOrder): Cell {
-  const text = unguarded(raw);
+  const text = unguarded(raw, settings.version);
+  const isGuarded = text !== raw;
   const trimmed = text.trim();
   if (trimmed === '')
     return column.required ? { problem: 'is empty, but is required', allowed: allowedIn(column) } : EMPTY;
+  if (!isGuarded && TEXTS.has(column.kind) && SPREADSHEET_NUMBER_IN_TEXT.test(trimmed)) return ROUNDED;
   const cell = readText(column, text, trimmed, settings, order);
   return cell ?? { problem: problemIn(column), allowed: allowedIn(column) };
 }
+
+const TEXTS: ReadonlySet<Column['kind']> = new Set([
+  'text',
+  'name',
+  'external_id',
+  'reference',
+  'national_id',
+]);
 
 /** @returns undefined if the kind of the column does not allow the text, and no more exact problem is known. */
 function readText(
@@ -87,20 +100,21 @@ function readText(
   const plain = withoutQuotes(trimmed);
   switch (column.kind) {
     case 'text':
-      if (SPREADSHEET_NUMBER_IN_TEXT.test(trimmed)) return ROUNDED;
-      if (!isVisibleText(text)) return undefined;
-      return textUpTo(column.maxLength, text);
+      return isVisibleText(text) ? textUpTo(column.maxLength, text) : undefined;
+    case 'name':
+      return isVisibleText(text)
+        ? textUpTo(column.maxLength, isExported(settings) ? text : trimmed)
+        : undefined;
     case 'paragraph':
       if (/[^\P{Cc}\r\n\t]/u.test(text) || !text.isWellFormed()) return undefined;
       return textUpTo(column.maxLength, text);
     case 'external_id':
       return readId(trimmed);
     case 'reference':
-      return SPREADSHEET_NUMBER.test(trimmed) ? ROUNDED : { value: trimmed.normalize('NFC') };
+      return { value: isExported(settings) ? text : trimmed.normalize('NFC') };
     case 'code':
       return /^[a-z][a-z0-9_]*$/.test(plain) ? textUpTo(column.maxLength, plain) : undefined;
     case 'national_id':
-      if (SPREADSHEET_NUMBER.test(trimmed)) return ROUNDED;
       return isVisibleText(text) && /[\p{L}\p{N}]/u.test(text) ? textUpTo(50, text) : undefined;
     case 'amount':
       return readAmount(plain, column.allowsZero, settings);
@@ -110,7 +124,7 @@ function readText(
       return fits ? { value: String(number) } : undefined;
     }
     case 'date': {
-      const read = readDate(plain, order);
+      const read = readDate(plain, settings, order);
       if ('problem' in read) return read;
       return read.time === null || read.time === 0 ? { value: read.date } : undefined;
     }
@@ -181,6 +195,7 @@ function problemIn(column: Column): string {
 export function allowedIn(column: Column): string {
   switch (column.kind) {
     case 'text':
+    case 'name':
     case 'paragraph':
       return `text of at most ${column.maxLength} characters, without control characters`;
     case 'external_id':
@@ -228,7 +243,6 @@ function textUpTo(maxLength: number, text: string): Cell | undefined {
 }
 
 function readId(trimmed: string): Cell | undefined {
-  if (SPREADSHEET_NUMBER.test(trimmed)) return ROUNDED;
   const id = trimmed.normalize('NFC');
   return isVisibleId(id) && id.length <= 100 ? { value: id } : undefined;
 }
@@ -316,9 +330,33 @@ function parseJson(text: string): unknown {
 /** `time` is in milliseconds from midnight; null for a date alone. */
 type ReadDate = { date: PlainDate; time: number | null } | { problem: string; allowed: string };
 
-function readDate(trimmed: string, order: DateOrder): ReadDate {
+function readDate(trimmed: string, settings: CellSettings, order: DateOrder): ReadDate {
+  const read = readAnyDate(trimmed, order);
+  return 'date' in read && isTooEarly(read.date, settings) ? TOO_EARLY : read;
+}
+
+const TOO_EARLY = {
+  problem: `is before ${EARLIEST_ENTRY}`,
+  allowed: `a date from ${EARLIEST_ENTRY}, such as 2026-12-31`,
+};
+
+/** An export can contain dates that earlier versions accepted. */
+function isTooEarly(date: string, settings: CellSettings): boolean {
+  return date < EARLIEST_ENTRY && !isExported(settings);
+}
+
+function isExported({ version }: CellSettings): boolean {
+  return version > 1;
+}
+
+function readAnyDate(trimmed: string, order: DateOrder): ReadDate {
   const iso = trimmed.length === 10 ? parsePlainDate(trimmed) : undefined;
   if (iso !== undefined) return { date: iso, time: null };
+  if (TWELVE_HOURS.test(trimmed))
+    return {
+      problem: 'has a time with AM or PM',
+      allowed: 'a time of 24 hours, such as 2026-12-31 23:59, or a date such as 2026-12-31',
+    };
   const [day = '', clock, ...rest] = trimmed.split(/[ T]/);
   const time = clock === undefined ? null : timeOf(clock);
   const unreadable = { problem: 'is not a date', allowed: 'a date such as 2026-12-31' };
@@ -376,10 +414,12 @@ function timeOf(clock: string): number | undefined {
 const startsOfDays = new Map<string, string>();
 const MAX_KEPT_DAYS = 20_000;
 
-function readTimestamp(trimmed: string, { timeZone }: CellSettings, order: DateOrder): Cell {
+function readTimestamp(trimmed: string, settings: CellSettings, order: DateOrder): Cell {
+  const { timeZone } = settings;
   const instant = parseTimestamp(trimmed);
-  if (instant !== undefined) return { value: instant.toISOString() };
-  const read = readDate(trimmed, order);
+  if (instant !== undefined)
+    return isTooEarly(trimmed, settings) ? TOO_EARLY : { value: instant.toISOString() };
+  const read = readDate(trimmed, settings, order);
   if ('problem' in read) return read;
   const { date, time } = read;
   if (time !== null && time !== 0) return { value: localTimeUtc(date, time, timeZone).toISOString() };
@@ -404,12 +444,25 @@ export function dateOrderOf(
   let dayFirst: DateSample | undefined;
   let monthFirst: DateSample | undefined;
   let unclear: DateSample | undefined;
+  /** Dates with the year first: with a day after 12, and with a day and a month that could be swapped. */
+  let certain: DateSample | undefined;
+  let converted: DateSample | undefined;
   for (const sample of samples) {
     const day = withoutQuotes(sample.text).split(/[ T]/)[0] ?? '';
     const [, first, , second] = SLASH_DATE.exec(day) ?? [];
     if (Number(first) > 12) dayFirst ??= sample;
     else if (Number(second) > 12) monthFirst ??= sample;
     else if (isAmbiguous(day)) unclear ??= sample;
+    const [, , month, monthDay] = YEAR_FIRST.exec(day) ?? [];
+    if (Number(monthDay) > 12) certain ??= sample;
+    else if (month !== undefined && Number(month) !== Number(monthDay)) converted ??= sample;
+  }
+  const left = dayFirst ?? monthFirst;
+  if (left && converted && !certain && !unclear) {
+    return {
+      sample: converted,
+      problem: `may have day and month swapped: all dates like it have a day up to 12, but ${left.text.trim()} on line ${left.line} has another form, as if the spreadsheet had converted only the dates that it understood`,
+    };
   }
   if (dayFirst && monthFirst) {
     return {

@@ -10,7 +10,7 @@ import {
   type SheetRow,
   XlsxError,
 } from '../../core/values/xlsx-records.ts';
-import { type Column, type FileName, FORMAT } from '../format-rules.ts';
+import { type Column, type FileName, FORMAT, type FormatVersion, VERSION_COLUMN } from '../format-rules.ts';
 import { unguarded } from '../spreadsheet-guard-rules.ts';
 import {
   allowedIn,
@@ -31,7 +31,8 @@ const DELIMITERS = [',', ';', '\t'] as const;
 const OTHER_FILES = [{ start: Buffer.from('%PDF'), name: 'a PDF' }];
 /** The header must be the first row of a sheet that has text. */
 const HEADER_WITHIN = 1;
-const UNORDERED_DATE = /^\s*\d{1,2}[/-]/;
+/** Dates with the year first are in the column, too, if a spreadsheet may have swapped day and month. */
+const UNORDERED_DATE = /^\s*(\d{1,2}[/-]|\d{4}[/.-]\d)/;
 const SAVE_AS_UTF8 =
   'a CSV file in UTF-8: save it from Excel as "CSV UTF-8", or from LibreOffice as "Text CSV" with the character set "Unicode (UTF-8)"';
 
@@ -58,7 +59,7 @@ export async function readFile(
   file: FileName,
   bytes: AsyncIterable<Buffer>,
   rows: Writable,
-  settings: Omit<CellSettings, 'allowsDecimalComma'>,
+  settings: Omit<CellSettings, 'allowsDecimalComma' | 'version'>,
   findings: Findings,
 ): Promise<{ count: number; isComplete: boolean }> {
   let count = 0;
@@ -136,7 +137,7 @@ async function* textsOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
     } catch {
       throw notUtf8(line + linesBeforeOtherEncoding(chunk));
     }
-    line += text.split('\n').length - 1;
+    line += text.split(/\n|\r(?!\n)/).length - 1;
     yield text;
   }
   try {
@@ -176,13 +177,13 @@ function notUtf8(line: number): UnreadableFile {
 /** Finds the delimiter by the header. The returned texts include those that were already read to find the header. */
 async function readStart(file: FileName, texts: AsyncGenerator<string>) {
   let start = '';
-  while (!start.includes('\n') && start.length < MAX_LINE_BYTES) {
+  while (!/[\r\n]/.test(start) && start.length < MAX_LINE_BYTES) {
     const { value, done } = await texts.next();
     if (done) break;
     start += value;
   }
   const names = new Set(FORMAT[file].columns.map(({ name }) => name));
-  const header = start.split('\n', 1)[0] ?? '';
+  const header = start.split(/[\r\n]/, 1)[0] ?? '';
   const known = DELIMITERS.map((delimiter) => ({
     delimiter,
     columns: header.split(delimiter).filter((cell) => names.has(headerName(cell))).length,
@@ -217,9 +218,10 @@ interface PlacedColumn {
 async function* rowsOf(
   file: FileName,
   records: AsyncIterable<FileRecord>,
-  settings: CellSettings,
+  fileSettings: Omit<CellSettings, 'version'>,
   findings: Findings,
 ): AsyncGenerator<{ text: string; count: number }> {
+  let settings: CellSettings = { ...fileSettings, version: 1 };
   let columns: PlacedColumn[] | undefined;
   let sampled: FileRecord[] | undefined = [];
   let width = 0;
@@ -229,7 +231,7 @@ async function* rowsOf(
   const add = ({ line, record, problems }: FileRecord, placed: readonly PlacedColumn[]) => {
     position += 1;
     count += 1;
-    if (position === 1 && isExample(record, placed)) {
+    if (position === 1 && isExample(record, placed, settings.version)) {
       findings.addProblem({
         ...{ severity: 'warning', file, line, column: null, value: null },
         problem: 'is the example row of the template, and is imported like any other row',
@@ -255,6 +257,7 @@ async function* rowsOf(
     if (record.record.every((cell) => cell.trim() === '')) continue;
     if (!columns) {
       columns = placeColumns(file, record, findings);
+      if (record.record.map(headerName).includes(VERSION_COLUMN)) settings = { ...settings, version: 2 };
       width = record.record.length;
       continue;
     }
@@ -282,9 +285,13 @@ async function* rowsOf(
 }
 
 /** Whether every cell of a row is the example of the template. Cells of optional columns can be empty. */
-function isExample(record: readonly string[], placed: readonly PlacedColumn[]): boolean {
+function isExample(
+  record: readonly string[],
+  placed: readonly PlacedColumn[],
+  version: FormatVersion,
+): boolean {
   return placed.every(({ column, at }) => {
-    const cell = at === undefined ? '' : unguarded(record[at] ?? '').trim();
+    const cell = at === undefined ? '' : unguarded(record[at] ?? '', version).trim();
     return cell === (column.required ? column.example : cell && column.example);
   });
 }
@@ -306,7 +313,9 @@ function placeColumns(file: FileName, { line, record }: CsvRecord, findings: Fin
   names.forEach((name, at) => {
     if (name === '') return;
     if (names.indexOf(name) !== at) report(name, 'occurs twice in the header', 'each column once');
-    else if (!known.includes(name))
+    else if (/^format_\d+$/.test(name) && name !== VERSION_COLUMN)
+      report(name, 'is the format of another version of the service', `${VERSION_COLUMN}, or no such column`);
+    else if (!known.includes(name) && name !== VERSION_COLUMN)
       report(name, `is not a column of ${file}.csv: delete or rename it`, known.join(', '));
   });
   for (const { name, required } of columns) {

@@ -31,6 +31,7 @@ export const DERIVED: Readonly<
 };
 
 const TYPES: Readonly<Record<Kind['kind'], string>> = {
+  name: 'text',
   text: 'text',
   paragraph: 'text',
   external_id: 'text',

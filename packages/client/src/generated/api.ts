@@ -1583,7 +1583,7 @@ export interface paths {
         put?: never;
         /**
          * Upload a statement of the provider
-         * @description Send a CSV file, or an XLSX workbook (`Content-Type: application/vnd.openxmlformats-officedocument.spreadsheetml.sheet`), as the portal of the provider exports it. A CSV file may have at most 64 MiB and 1,000,000 lines, a workbook at most 32 MiB. Exactly one sheet of a workbook must have the header. The columns of a CSV file are separated by commas, semicolons or tabs. The encoding is UTF-8, Windows-1252 or UTF-16. If the upload is refused because its encoding is ambiguous, declare the charset in Content-Type. The columns Receipt No., Completion Time, Transaction Status and Paid In are required, in any order. If the file is refused, no line is stored. A line that cannot be read is stored with the result unreadable. A job then compares the lines with the payments, and GET shows the progress. A file that was uploaded before is refused with DUPLICATE_ENTRY and the id of the earlier statement.
+         * @description Send a CSV file, or an XLSX workbook (`Content-Type: application/vnd.openxmlformats-officedocument.spreadsheetml.sheet`), as the portal of the provider exports it. A CSV file may have at most 64 MiB and 1,000,000 lines, a workbook at most 32 MiB. Exactly one sheet of a workbook must have the header. The columns of a CSV file are separated by commas, semicolons or tabs. The encoding is UTF-8, Windows-1252 or UTF-16. If the upload is refused because its encoding is ambiguous, declare the charset in Content-Type. The columns Receipt No., Completion Time, Transaction Status and Paid In are required, in any order. If the file is refused, no line is stored. A file with dates such as 03/04/2026 is refused if none of its dates shows whether the day or the month comes first, and `dateOrder` does not say so. A line that cannot be read is stored with the result unreadable. A job then compares the lines with the payments, and GET shows the progress. A file that was uploaded before is refused with DUPLICATE_ENTRY and the id of the earlier statement.
          *
          *     Needs the permission `reconciliations:create` (roles: admin, manager, finance).
          */
@@ -5208,6 +5208,8 @@ export interface components {
             nin?: string;
             isnull?: boolean;
         };
+        /** @enum {string} */
+        DateOrder: "day_first" | "month_first";
         DuplicateEntryProblem: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -6429,7 +6431,7 @@ export interface components {
             payplanId: number;
             /**
              * Format: date
-             * @description YYYY-MM-DD
+             * @description YYYY-MM-DD, from 2000-01-01.
              */
             activationDate?: string;
             employeeId?: number;
@@ -6454,7 +6456,7 @@ export interface components {
         };
         NewCommission: {
             employeeId: number;
-            /** @description YYYY-MM */
+            /** @description YYYY-MM, from 2000-01. */
             period: string;
             /** @description Each sale has an account or a product. An account earns commission only once. Several employees can share this commission. If empty or missing, the sales are the accounts that the employee sold in the period, at most 10000. Each sale then has the share that is not in another commission yet. */
             salesData?: {
@@ -6567,7 +6569,7 @@ export interface components {
             transactionRef?: string | null;
             /**
              * Format: date
-             * @description YYYY-MM-DD, not later than today.
+             * @description YYYY-MM-DD, from 2000-01-01, and not later than today.
              */
             paymentDate?: string;
             /** @description Records the payment beside a payment of a provider with the same amount, a date within three days, and a transactionRef that differs only in O and 0, or in I and 1. Without it, such a payment is refused. Needs `payments:assign`. */
@@ -6625,7 +6627,7 @@ export interface components {
             paymentIds: number[];
             /**
              * Format: date
-             * @description Default: today. Payments with a later date are `not_reconcilable`.
+             * @description From 2000-01-01. Default: today. Payments with a later date are `not_reconcilable`.
              */
             reconciliationDate?: string;
         };
@@ -9285,7 +9287,7 @@ export interface components {
         StatementReconciliation: {
             /**
              * Format: date
-             * @description YYYY-MM-DD
+             * @description YYYY-MM-DD, from 2000-01-01.
              */
             reconciliationDate?: string;
         };
@@ -19055,7 +19057,10 @@ export interface operations {
     };
     uploadProviderStatement: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The order of day and month in the dates of the file, such as 03/04/2026. Default: day_first, if the file shows that this is right. */
+                dateOrder?: components["schemas"]["DateOrder"];
+            };
             header?: {
                 /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;

@@ -259,7 +259,7 @@ export interface ReconciliationsCalls {
   /** List statements of the mobile-money provider: every row, reading page after page. */
   iterateProviderStatements(query?: IterationQueryOf<'listProviderStatements'>, options?: CallOptions): AsyncGenerator<RowOf<'listProviderStatements'>, void, undefined>;
   /** Upload a statement of the provider */
-  uploadProviderStatement(body: BodyOf<'uploadProviderStatement'>, options?: CallOptions): Promise<DataOf<'uploadProviderStatement'>>;
+  uploadProviderStatement(body: BodyOf<'uploadProviderStatement'>, query?: QueryOf<'uploadProviderStatement'>, options?: CallOptions): Promise<DataOf<'uploadProviderStatement'>>;
   /** Get a provider statement and its progress */
   getProviderStatement(id: number, query?: NoQuery, options?: CallOptions): Promise<DataOf<'getProviderStatement'>>;
   /** List the lines of a provider statement */
@@ -640,7 +640,7 @@ export const OPERATIONS = {
     get: { method: 'GET', path: '/api/reconciliations/{id}', hasQuery: true, secured: true, answers: 'data' },
     listProviderStatements: { method: 'GET', path: '/api/reconciliations/statements', hasQuery: true, secured: true, answers: 'page' },
     iterateProviderStatements: { method: 'GET', path: '/api/reconciliations/statements', hasQuery: true, secured: true, answers: 'rows' },
-    uploadProviderStatement: { method: 'POST', path: '/api/reconciliations/statements', hasBody: true, bodyType: 'text/csv', secured: true, answers: 'data' },
+    uploadProviderStatement: { method: 'POST', path: '/api/reconciliations/statements', hasBody: true, bodyType: 'text/csv', hasQuery: true, secured: true, answers: 'data' },
     getProviderStatement: { method: 'GET', path: '/api/reconciliations/statements/{id}', hasQuery: true, secured: true, answers: 'data' },
     listProviderStatementLines: { method: 'GET', path: '/api/reconciliations/statements/{id}/lines', hasQuery: true, secured: true, answers: 'page' },
     iterateProviderStatementLines: { method: 'GET', path: '/api/reconciliations/statements/{id}/lines', hasQuery: true, secured: true, answers: 'rows' },

@@ -24,6 +24,8 @@ export const providerStatements = {
   'providerStatements.known': 'This file was uploaded before. The page now shows its statement.',
   'providerStatements.spreadsheet': 'This is a spreadsheet. Save it as XLSX or "CSV UTF-8" first.',
   'providerStatements.tooLarge': 'The file has {mib} MiB, which is too much. Export fewer days.',
+  'providerStatements.dayFirst': 'Upload: day first (31/12)',
+  'providerStatements.monthFirst': 'Upload: month first (12/31)',
   'providerStatements.emptyFile': 'The file is empty.',
   'providerStatements.failed': 'The work on this statement failed',
   'providerStatements.failed.hint': 'Match it again. If this happens again, tell your administrator.',

@@ -26,6 +26,8 @@ export const providerStatements: Record<keyof typeof en, string> = {
   'providerStatements.known': 'Faili hii ilipakiwa awali. Ukurasa sasa unaonyesha taarifa yake.',
   'providerStatements.spreadsheet': 'Hili ni lahajedwali. Lihifadhi kwanza kama XLSX au "CSV UTF-8".',
   'providerStatements.tooLarge': 'Faili ina MiB {mib}, ambayo ni kubwa mno. Toa siku chache zaidi.',
+  'providerStatements.dayFirst': 'Pakia: siku kwanza (31/12)',
+  'providerStatements.monthFirst': 'Pakia: mwezi kwanza (12/31)',
   'providerStatements.emptyFile': 'Faili ni tupu.',
   'providerStatements.failed': 'Kazi ya taarifa hii imeshindikana',
   'providerStatements.failed.hint': 'Ilinganishe tena. Ikitokea tena, mwambie msimamizi wako.',

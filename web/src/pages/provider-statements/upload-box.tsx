@@ -12,6 +12,8 @@ import { toast } from '../../ui/toast.tsx';
 import { contentTypeOf, DropBox, type Sending, SPREADSHEET } from '../shared/drop-box.tsx';
 import type { Statement } from '../shared/provider-statement-results.ts';
 
+type DateOrder = 'day_first' | 'month_first';
+
 const MIB = 1024 * 1024;
 const MOST_MIB = 64;
 
@@ -21,18 +23,21 @@ export function UploadBox() {
   const [, navigate] = useLocation();
   const [sending, setSending] = useState<Sending>();
   const [problem, setProblem] = useState('');
+  /** A file that was refused because its dates can be read in two ways. */
+  const [unclear, setUnclear] = useState<File>();
 
-  async function send(file: File | undefined) {
+  async function send(file: File | undefined, dateOrder?: DateOrder) {
     if (!file || sending) return;
     const refusal = refusalOf(file);
     setProblem(refusal ?? '');
+    setUnclear(undefined);
     if (refusal) return;
     const controller = new AbortController();
     const show = (share: number) => setSending({ name: file.name, share, controller });
     show(0);
     try {
       const { id } = await upload<Statement>({
-        path: '/api/reconciliations/statements',
+        path: `/api/reconciliations/statements${dateOrder ? `?dateOrder=${dateOrder}` : ''}`,
         file,
         contentType: contentTypeOf(file.name),
         signal: controller.signal,
@@ -48,7 +53,10 @@ export function UploadBox() {
         // This also happens if the answer to an earlier upload was lost.
         toast({ text: t('providerStatements.known') });
         navigate(`/statements/${id}`);
-      } else if (!controller.signal.aborted) setProblem(explain(error));
+      } else if (!controller.signal.aborted) {
+        setProblem(explain(error));
+        if (failure?.fields.some(({ path }) => path === 'dateOrder')) setUnclear(file);
+      }
     } finally {
       setSending(undefined);
     }
@@ -78,6 +86,16 @@ export function UploadBox() {
           {problem && (
             <Notice tone="bad" title={t('providerStatements.refused')}>
               {problem}
+              {unclear && (
+                <p>
+                  <Button onClick={() => void send(unclear, 'day_first')}>
+                    {t('providerStatements.dayFirst')}
+                  </Button>{' '}
+                  <Button onClick={() => void send(unclear, 'month_first')}>
+                    {t('providerStatements.monthFirst')}
+                  </Button>
+                </p>
+              )}
             </Notice>
           )}
         </>
