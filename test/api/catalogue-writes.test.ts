@@ -292,7 +292,7 @@ it('an entry is refused with a date before 2000', async () => {
       { customerId: account.customerId, productId: 1, payplanId: 2, activationDate: '1926-11-02' },
     ],
     ['/payments', { accountId: account.id, amount: 1, paymentMethodId: 1, paymentDate: '1999-12-31' }],
-    ['/reconciliations', { paymentIds: [1], reconciliationDate: '0202-11-02' }],
+    ['/payments/reconcile', { paymentIds: [1], reconciliationDate: '0202-11-02' }],
     ['/commissions/calculate', { employeeId: 1, period: '1926-11' }],
   ];
   for (const [path, body] of dates) {

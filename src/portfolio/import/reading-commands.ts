@@ -31,8 +31,7 @@ const DELIMITERS = [',', ';', '\t'] as const;
 const OTHER_FILES = [{ start: Buffer.from('%PDF'), name: 'a PDF' }];
 /** The header must be the first row of a sheet that has text. */
 const HEADER_WITHIN = 1;
-/** Dates with the year first are in the column, too, if a spreadsheet may have swapped day and month. */
-const UNORDERED_DATE = /^\s*(\d{1,2}[/-]|\d{4}[/.-]\d)/;
+const UNORDERED_DATE = /^\s*\d{1,2}[/-]/;
 const SAVE_AS_UTF8 =
   'a CSV file in UTF-8: save it from Excel as "CSV UTF-8", or from LibreOffice as "Text CSV" with the character set "Unicode (UTF-8)"';
 
