@@ -886,6 +886,7 @@ CREATE INDEX payments_match_method ON public.payments USING btree (match_method,
 CREATE INDEX payments_metadata ON public.payments USING gin (metadata jsonb_path_ops) WHERE (metadata <> '{}'::jsonb);
 CREATE INDEX payments_quoted_external_id ON public.payments USING btree (without_quotes(external_id)) WHERE (external_id <> without_quotes(external_id));
 CREATE INDEX payments_quoted_reference ON public.payments USING btree (id) WHERE ((reference_key <> without_quotes(reference_key)) AND (status <> 'reversed'::payment_status));
+CREATE INDEX payments_reference_with_text ON public.payments USING btree (amount_minor, payment_date) WHERE ((provider IS NULL) AND (transaction_ref ~ '[^A-Za-z0-9]'::text));
 CREATE INDEX payments_reversed ON public.payments USING btree (created_at, id) WHERE (status = 'reversed'::payment_status);
 CREATE INDEX payments_reversed_ids ON public.payments USING btree (id) INCLUDE (amount_minor) WHERE (status = 'reversed'::payment_status);
 CREATE INDEX payments_similar_reference ON public.payments USING btree (translate(reference_key, 'OI'::text, '01'::text)) WHERE (reference_key ~ '[OI]'::text);
@@ -988,6 +989,7 @@ CREATE INDEX provider_statement_lines_payment ON public.provider_statement_lines
 CREATE INDEX provider_statement_lines_receipt ON public.provider_statement_lines USING btree (receipt) WHERE is_payment;
 CREATE INDEX provider_statement_lines_result ON public.provider_statement_lines USING btree (statement_id, result, line_number);
 CREATE INDEX provider_statement_lines_reversal ON public.provider_statement_lines USING btree (linked_receipt) WHERE is_reversal;
+CREATE INDEX provider_statement_lines_reversal_receipt ON public.provider_statement_lines USING btree (receipt) WHERE is_reversal;
 
 create table provider_statement_totals (
   statement_id bigint not null,

@@ -9,7 +9,7 @@ import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
 import { requireAll } from '../rights.ts';
 import type { CustomerChanges, CustomerUpsert, NewCustomer } from './schema.ts';
-import { insertCustomer, lockCustomer, updateCustomer } from './store.ts';
+import { forgetPhone, insertCustomer, lockCustomer, updateCustomer } from './store.ts';
 
 export async function createCustomer(context: Context, actor: Actor, sent: NewCustomer) {
   const body = withTrimmed(sent, 'firstName', 'lastName');
@@ -57,6 +57,7 @@ export async function changeCustomer(context: Context, actor: Actor, id: number,
       }),
     };
     const customer = await updateCustomer(tx, id, { ...before, ...changes });
+    if (customer.phone !== before.phone) await forgetPhone(tx, before.phone);
     await audit(tx, actor, {
       action: 'customer.change',
       resource: 'customer',

@@ -57,6 +57,18 @@ export function updateCustomer(tx: Tx, id: number, fields: CustomerFields) {
     });
 }
 
+/**
+ * Forgets the references that were learned from the payments of a phone that a customer no longer has, because it may belong to somebody
+ * else now. Keeps those that lead to customers who still have this phone.
+ */
+export async function forgetPhone(tx: Tx, phone: string): Promise<void> {
+  await sql`
+    delete from learned_references l using accounts a join customers c on c.id = a.customer_id
+    where l.payer_sha256 = ${phoneSha256(phone)} and a.id = l.account_id and c.phone_sha256 <> l.payer_sha256`.execute(
+    tx,
+  );
+}
+
 export function findCustomer(db: Db, id: number) {
   return db.selectFrom('customers').select(COLUMNS).where('id', '=', id).executeTakeFirst();
 }

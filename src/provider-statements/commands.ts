@@ -23,7 +23,7 @@ import { actorOfJob } from '../users/view.ts';
 import {
   addMissingAtProvider,
   compareLines,
-  compareOwnTransfers,
+  compareOtherLines,
   countBreaks,
   deleteMissingAtProvider,
   findMatchedPayments,
@@ -172,7 +172,7 @@ async function matchNext(tx: Tx, context: Context, statement: ProviderStatementR
   // Before `addMissingAtProvider` adds the first line `missing_at_provider`, delete the lines of an earlier match.
   if (statement.searched_to_date === null && (await deleteMissingAtProvider(tx, id, SEARCHED_PER_STEP)))
     return true;
-  if (statement.compared_to_line === 0) await compareOwnTransfers(tx, id, options.provider);
+  if (statement.compared_to_line === 0) await compareOtherLines(tx, id, options.provider);
   if (await compareLines(tx, statement, { ...options, limit: COMPARED_PER_STEP })) return true;
   const methodId = await getMethodId(tx, methodCodeOf(options.provider));
   if (await addMissingAtProvider(tx, statement, { ...options, methodId, limit: SEARCHED_PER_STEP }))

@@ -43,26 +43,51 @@ export async function findUnreportedLines(
 }
 
 /**
- * An own transfer whose receipt is that of a payment in the books is `contradictory`, and otherwise `other`. The statement must be
- * locked.
+ * Compares the lines that are no payments. Their result becomes `contradictory`, or `other` again, in these cases:
+ * - An own transfer has the receipt of a payment in the books.
+ * - A withdrawal whose details name a payment is smaller than this payment: perhaps a part of it was taken back.
+ * - Money came back from a withdrawal that had taken back a payment, and the payment is reversed in the books.
+ * The statement must be locked.
  */
-export async function compareOwnTransfers(tx: Tx, id: number, provider: string): Promise<void> {
+export async function compareOtherLines(tx: Tx, id: number, provider: string): Promise<void> {
+  const paid = (receipt: RawBuilder<unknown>) => sql`
+    select id, amount_minor, status from payments where provider = ${provider} and provider_trans_id = ${receipt}`;
   await sql`
     with compared as (
       select l.id, l.result as old_result, l.amount_minor, p.id as payment_id,
-        (case when p.id is null then 'other' else 'contradictory' end)::provider_line_result as result
+        case when p.id is not null then
+          'the line looks like a transfer of the organisation, but payment ' || p.id || ' has its receipt' end as problem
       from provider_statement_lines l left join lateral (
         select id from payments
         where reference_key = l.receipt and reference_key is not null and status <> 'reversed' and provider is null
         union all
-        select id from payments where provider = ${provider} and provider_trans_id = l.receipt and status <> 'reversed'
+        select id from (${paid(sql`l.receipt`)}) linked where status <> 'reversed'
         limit 1) p on true
-      where l.statement_id = ${id} and l.is_own_transfer),
-    changed as (select * from compared where result <> old_result),
+      where l.statement_id = ${id} and l.is_own_transfer
+      union all
+      select l.id, l.result, l.amount_minor, p.id,
+        case when p.id is not null then
+          'the details name the receipt of payment ' || p.id || ', which is larger: perhaps the provider took back a part of it' end
+      from provider_statement_lines l left join lateral (${paid(sql`l.linked_receipt`)}) p
+        on p.status <> 'reversed' and p.amount_minor > -l.amount_minor
+      where l.statement_id = ${id} and l.is_reversal and l.is_inferred and l.linked_receipt <> l.receipt
+      union all
+      select l.id, l.result, l.amount_minor, p.id,
+        case when p.id is not null then
+          'the line gives back what ' || l.linked_receipt || ' took from payment ' || p.id
+            || ', which is reversed in the books: record this payment again' end
+      from provider_statement_lines l left join lateral (
+        select p.id from provider_statement_lines r cross join lateral (${paid(sql`r.linked_receipt`)}) p
+        where r.is_reversal and r.receipt = l.linked_receipt and p.status = 'reversed'
+        limit 1) p on true
+      where l.statement_id = ${id} and l.linked_receipt <> l.receipt and l.amount_minor > 0
+        and l.result in ('other', 'contradictory') and l.provider_status ~* '^completed?$'),
+    changed as (
+      select *, (case when payment_id is null then 'other' else 'contradictory' end)::provider_line_result as result
+      from compared
+      where (payment_id is null) <> (old_result = 'other')),
     stored as (
-      update provider_statement_lines l set result = c.result, payment_id = c.payment_id,
-        problem = case when c.payment_id is not null then
-          'the line looks like a transfer of the organisation, but payment ' || c.payment_id || ' has its receipt' end
+      update provider_statement_lines l set result = c.result, payment_id = c.payment_id, problem = c.problem
       from changed c where l.id = c.id)
     ${addToTotals(sql`
       select ${id}, result, sum(lines), sum(amount_minor) from (
@@ -147,6 +172,12 @@ export async function addMissingAtProvider(
         and not exists (
           select from provider_statement_lines l
           where l.payment_id = b.id and (l.is_payment or l.is_own_transfer))
+        -- What is left of a payment, recorded with the receipt of the withdrawal that took back the other part.
+        and not exists (
+          select from provider_statement_lines r
+            join provider_statement_lines l on l.receipt = r.linked_receipt and l.is_payment
+          where r.is_reversal and r.receipt = b.reference_key and b.provider is null
+            and l.amount_minor + r.amount_minor = b.amount_minor)
         and not exists (
           select from notifications n
           where n.payment_id = b.id and n.business_short_code <> ${statement.short_code}::text)),

@@ -131,7 +131,10 @@ export const ProviderStatementLine = Type.Object(
       }),
     ),
     problem: Nullable(
-      Type.String({ description: 'Why the line is unreadable, contradictory or in conflict.' }),
+      Type.String({
+        description:
+          'Why the line is unreadable, contradictory or in conflict, or which part of the payment the provider took back.',
+      }),
     ),
     receipt: Nullable(Type.String()),
     completedAt: Nullable(Timestamp),

@@ -77,13 +77,20 @@ export type ListedLine = StatementLineRow & {
   payment_amount_minor: number | null;
   payment_date: PlainDate | null;
   reconciliation_id: number | null;
+  /** What withdrawals that name the payment by its receipt took back. Null if there are none. */
+  taken_back_minor: number | null;
 };
 
 export function listLines(db: Db, statementId: number, plan: ListPlan) {
   return fetchPage<ListedLine>(db, plan, {
     select: sql`
       select l.*, s.created_at as statement_created_at, p.status as payment_status,
-        p.amount_minor as payment_amount_minor, p.payment_date, p.reconciliation_id
+        p.amount_minor as payment_amount_minor, p.payment_date, p.reconciliation_id,
+        -- A withdrawal can be in several statements.
+        case when l.result = 'reversed_at_provider' then (
+          select -sum(amount_minor)::bigint from (
+            select distinct receipt, amount_minor from provider_statement_lines
+            where is_reversal and not is_inferred and linked_receipt = l.receipt) r) end as taken_back_minor
       from provider_statement_lines l join provider_statements s on s.id = l.statement_id
         left join payments p on p.id = l.payment_id`,
     from: sql`from provider_statement_lines l join provider_statements s on s.id = l.statement_id`,

@@ -56,7 +56,8 @@ export function toLine(row: ListedLine, currency: Currency) {
     id: row.id,
     lineNumber: row.line_number,
     result: row.result,
-    problem: row.result === 'conflict' ? problemOfConflict(row) : row.problem,
+    problem:
+      row.result === 'conflict' ? problemOfConflict(row) : (row.problem ?? problemOfPart(row, currency)),
     receipt: row.receipt,
     completedAt: row.completed_at,
     amount: row.amount_minor === null ? null : amountOf(row.amount_minor, currency),
@@ -80,4 +81,12 @@ export function toLine(row: ListedLine, currency: Currency) {
 
 function problemOfConflict({ payment_id: paymentId, receipt }: ListedLine): string {
   return `Payment ${paymentId} was recorded by hand and is not linked to this transaction. Resolve the notification in GET /notifications?filter[outcome]=conflict&filter[transactionRef]=${receipt}, then match the statement again.`;
+}
+
+/** @returns null if the whole payment was taken back. */
+function problemOfPart(row: ListedLine, currency: Currency): string | null {
+  const { amount_minor: amount, taken_back_minor: taken } = row;
+  if (amount === null || taken === null || taken >= amount) return null;
+  const [all, back, rest] = [amount, taken, amount - taken].map((minor) => amountOf(minor, currency));
+  return `The provider took back ${back} of ${all} ${currency.code}. Reverse the payment, and record ${rest} by hand, with the receipt of the withdrawal as the reference.`;
 }

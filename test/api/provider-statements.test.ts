@@ -684,6 +684,128 @@ describe('the newer layout, with units in the header and without columns for the
   });
 });
 
+describe('money that leaves again', () => {
+  const later = { 'Completion Time': '05-06-2025 09:00:00', 'Other Party Info': '', Balance: '' };
+  const paidOn = { 'Completion Time': '04-06-2025 09:00:00', Balance: '' };
+
+  async function paidAndListed(amount: string, count: number) {
+    const account = await newAccount(service);
+    const receipts = Array.from({ length: count }, newReceipt);
+    for (const TransID of receipts)
+      await notified(service, {
+        TransID,
+        TransAmount: amount,
+        TransTime: '20250604090000',
+        BillRefNumber: account.accountNumber,
+      });
+    const statement = await uploaded(file(receipts.map((one) => line(one, amount, paidOn))));
+    return { account, receipts: receipts as [string, ...string[]], statement };
+  }
+
+  it('is a fee and takes back no payment, although it is linked to one', async () => {
+    const fees: Line[] = [
+      { Details: 'Transaction fee' },
+      { Details: 'Commission for the transaction' },
+      { Details: 'Excise Duty' },
+      { Details: 'Merchant levy' },
+      { Details: 'Pay Bill', 'Reason Type': 'Business Tariff' },
+    ];
+    const { receipts, statement } = await paidAndListed('100', fees.length);
+    const charged = fees.map((fee, at) =>
+      line(newReceipt(), '', {
+        ...later,
+        ...fee,
+        Withdrawn: '-2',
+        'Linked Transaction ID': receipts[at] ?? '',
+      }),
+    );
+    expect(figures(await uploaded(file(charged)))).toEqual({ other: [5, -10] });
+    expect(figures(await started(statement.id, 'match'))).toEqual({ matched: [5, 500] });
+    expect((await started(statement.id, 'reconcile')).progress.reconciled).toBe(5);
+  });
+
+  it('is a part of a reconciled payment, and what is left of it can be recorded', async () => {
+    const { account, receipts, statement } = await paidAndListed('1000', 1);
+    await started(statement.id, 'reconcile');
+    const [receipt] = receipts;
+    const taken = { ...later, Details: `Reversal of ${receipt}`, 'Linked Transaction ID': receipt };
+    const withdrawal = newReceipt();
+    await uploaded(file([line(withdrawal, '', { ...taken, Withdrawn: '(400.00)' })]));
+
+    const [row] = await linesOf(statement.id);
+    expect(row).toMatchObject({
+      result: 'reversed_at_provider',
+      problem: expect.stringContaining('took back 400 of 1000 KES'),
+    });
+    await reverse(service, row.paymentId);
+    await pay(service, account.id, 600, {
+      paymentMethodId: 1,
+      transactionRef: withdrawal,
+      paymentDate: '2025-06-04',
+    });
+    expect(figures(await started(statement.id, 'match'))).toEqual({ reversed_at_provider: [1, 1000] });
+    expect((await accountNow(service, account.id)).paid).toBe(600);
+    await expectBooksToBalance(service.context);
+  });
+
+  it('is shown if only its details name a larger payment, until this payment is reversed', async () => {
+    const { receipts, statement } = await paidAndListed('1000', 1);
+    const [receipt] = receipts;
+    const withdrawn = await uploaded(
+      file([line(newReceipt(), '', { ...later, Details: `Reversal of ${receipt}`, Withdrawn: '400.00-' })]),
+    );
+    const [found] = await linesOf(withdrawn.id);
+    const [payment] = await paymentsOf(receipt);
+    expect(found).toMatchObject({
+      result: 'contradictory',
+      amount: -400,
+      paymentId: payment.id,
+      problem: expect.stringContaining(`the receipt of payment ${payment.id}`),
+    });
+    expect(figures(withdrawn)).toEqual({ contradictory: [1, -400] });
+    expect(figures(await started(statement.id, 'match'))).toEqual({ matched: [1, 1000] });
+    await reverse(service, payment.id);
+    expect(figures(await started(withdrawn.id, 'match'))).toEqual({ other: [1, -400] });
+  });
+
+  it('is shown if it comes back after the payment was reversed in the books', async () => {
+    const { receipts } = await paidAndListed('1000', 1);
+    const [receipt] = receipts;
+    const [taken, returned] = [newReceipt(), newReceipt()];
+    const reversal = { ...later, Details: 'Reversal', Withdrawn: '-1000', 'Linked Transaction ID': receipt };
+    const back = { ...later, Details: 'Reversal', 'Linked Transaction ID': taken };
+    const lines = [line(taken, '', reversal), line(returned, '1000', back)];
+    const statement = await uploaded(file(lines));
+    expect(figures(statement)).toEqual({ other: [2, 0] });
+
+    const [payment] = await paymentsOf(receipt);
+    await reverse(service, payment.id);
+    expect(figures(await started(statement.id, 'match'))).toEqual({
+      other: [1, -1000],
+      contradictory: [1, 1000],
+    });
+    await pay(service, payment.accountId, 1000, {
+      paymentMethodId: 1,
+      transactionRef: receipt,
+      paymentDate: '2025-06-04',
+    });
+    expect(figures(await started(statement.id, 'match'))).toEqual({ other: [2, 0] });
+  });
+
+  it('has a minus sign before or behind its amount, or brackets around it', async () => {
+    const written = ['-1,000.00', '1,000.00-', '(1,000.00)', '1000', 'KES 1,000.00', 'Ksh. (1000.00)'];
+    const lines = written.map((Withdrawn) => line(newReceipt(), '', { ...later, Withdrawn }));
+    const statement = await uploaded(
+      file([
+        ...lines,
+        line(newReceipt(), '', { ...later, Withdrawn: 'USD 5' }),
+        line(newReceipt(), '(5)', later),
+      ]),
+    );
+    expect(figures(statement)).toEqual({ other: [6, -6000], unreadable: [2, 0] });
+  });
+});
+
 describe('money that the organisation moves itself', () => {
   const time = { 'Completion Time': '06-01-2026 12:00:00', 'Other Party Info': '', Balance: '' };
   const moved = (receipt: string, amount: string, fields: Line = {}) => [

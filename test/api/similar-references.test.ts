@@ -217,3 +217,65 @@ describe('a manual payment whose reference differs from that of a provider’s p
     await expectBooksToBalance(service.context);
   });
 });
+
+describe('a reference that contains a transaction id beside other text', () => {
+  const withText = (id: string) => [
+    `MPESA ${id}`,
+    `${id} Confirmed. Ksh400.00 sent to SUNLIGHT`,
+    `Ref: ${id.toLowerCase()}`,
+    `M-PESA/${id}`,
+    `#${id}.`,
+    `${id} / ws_CO_021120261015301234`,
+  ];
+  let ids = 0;
+  const newId = () => `SKQ7TEXT${String(++ids).padStart(2, '0')}`;
+
+  it('is refused if the provider has reported this transaction', async () => {
+    const account = await newAccount(service);
+    const transId = newId();
+    const { paymentId } = await notified({ TransID: transId, BillRefNumber: account.accountNumber });
+    const record = (transactionRef: string, fields: object = {}) =>
+      service.call('POST', '/payments', {
+        ...{ accountId: account.id, amount: 400, paymentMethodId: 1, paymentDate: '2026-11-02' },
+        ...{ transactionRef, ...fields },
+      });
+    for (const text of withText(transId)) {
+      const { status, body } = await record(text);
+      expect([text, status, body.error?.details.id]).toEqual([text, 409, paymentId]);
+    }
+    expect((await record(`MPESA ${transId}`, { amount: 30 })).status).toBe(201);
+    expect((await record(`MPESA ${transId}`, { bothAreReal: true, paymentMethodId: 2 })).status).toBe(201);
+    expect((await accountNow(service, account.id)).paid).toBe(830);
+    await expectBooksToBalance(service.context);
+  });
+
+  it('is a conflict if the provider reports this transaction later', async () => {
+    const account = await newAccount(service);
+    for (const text of withText('SKQ7TEXT90')) {
+      const transId = newId();
+      const transactionRef = text.replaceAll(/SKQ7TEXT90/gi, transId);
+      const fields = { transactionRef, paymentDate: '2026-11-02', paymentMethodId: 1 };
+      const manual = await pay(service, account.id, 400, fields);
+      const { outcome } = await notified({ TransID: transId, BillRefNumber: account.accountNumber });
+      expect([transactionRef, outcome]).toEqual([transactionRef, 'conflict']);
+      const stored = await conflictOf(transId);
+      expect(stored).toMatchObject({ flags: ['similar_reference'], conflictingPaymentId: manual.id });
+      expect((await resolve(stored.id, { paymentId: manual.id })).body.data.outcome).toBe('linked');
+    }
+    expect((await accountNow(service, account.id)).paid).toBe(2400);
+    await expectBooksToBalance(service.context);
+  });
+
+  it('is another payment if the id is a part of a longer word, or the text contains none', async () => {
+    const account = await newAccount(service);
+    for (const transactionRef of [
+      'INV-2026-0001 November',
+      'XSKQ7TEXT80Y visit',
+      'paid at the office 12/11',
+    ]) {
+      await pay(service, account.id, 400, { transactionRef, paymentDate: '2026-11-02' });
+    }
+    const { outcome } = await notified({ TransID: 'SKQ7TEXT80', BillRefNumber: account.accountNumber });
+    expect(outcome).toBe('matched');
+  });
+});

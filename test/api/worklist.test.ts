@@ -160,6 +160,25 @@ describe('what staff assigned', () => {
     expect((await accountNow(service, account.id)).paid).toBe(1600);
   });
 
+  it('is forgotten when the customer gets another phone, because somebody else may have the old one', async () => {
+    const phones = ['+254711222331', '+254711222332'];
+    const [phone, other] = phones.map((one) => one.slice(1)) as [string, string];
+    const customer = await newCustomer(service, { phone: phones[0] });
+    const relative = await newCustomer(service, { phone: phones[0] });
+    const account = await newAccount(service, { customerId: customer.id });
+    const shared = await newAccount(service, { customerId: relative.id });
+    await assign(await send('our solar home', phone), account);
+    await assign(await send('our pump', phone), shared);
+    await assign(await send('our solar home', other), account);
+    expect(await send('our solar home', phone)).toMatchObject({ accountId: account.id });
+
+    await dataOf(service.call('PUT', `/customers/${customer.id}`, { phone: phones[1] }));
+
+    expect(await send('our solar home', phone)).toMatchObject({ status: 'unmatched', accountId: null });
+    expect(await send('our pump', phone)).toMatchObject({ accountId: shared.id, matchMethod: 'learned' });
+    expect(await send('our solar home', other)).toMatchObject({ accountId: account.id });
+  });
+
   it('is not learned for another payer, another reference, a masked number or an empty reference', async () => {
     const account = await newAccount(service);
     const payer = stranger();

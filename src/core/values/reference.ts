@@ -1,4 +1,4 @@
-import { foldVisible } from './case-folding.ts';
+import { foldCase, foldVisible } from './case-folding.ts';
 import { withoutQuotes } from './quoted-text.ts';
 
 /**
@@ -17,4 +17,19 @@ export function referenceKey(reference: string): string {
  */
 export function similarKey(key: string): string {
   return key.replaceAll('O', '0').replaceAll('I', '1');
+}
+
+const MOST_IDS = 5;
+
+/**
+ * The keys of the transaction ids that a reference may contain beside other text: `SKB2XQ19ZT Confirmed.`, `M-PESA/SKB2XQ19ZT`. An id
+ * has at least eight characters, with letters and digits. Empty for a reference that is one id.
+ */
+export function containedKeys(reference: string): string[] {
+  const text = foldCase(reference);
+  const parts = [...text.split(/\s+/), ...text.split(/[^\p{L}\p{N}]+/u)];
+  const keys = parts.map((part) => referenceKey(part.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '')));
+  const ids = keys.filter((key) => key.length >= 8 && /\d/.test(key) && /\p{L}/u.test(key));
+  const whole = referenceKey(reference);
+  return [...new Set(ids)].filter((key) => key !== whole).slice(0, MOST_IDS);
 }

@@ -38,6 +38,7 @@ import {
 import {
   findAlikePayments,
   findByExternalIds,
+  findContained,
   findPaymentMethods,
   findTransactions,
   flagRepeatAfterReversal,
@@ -176,7 +177,7 @@ export async function postIncoming(
   const { config, currency, clock } = context;
   const { BUSINESS_TIMEZONE: timeZone, PHONE_REGION: region } = config;
   const settings = { currency, timeZone, region, now: clock.now() };
-  const facts = await lockAndRead(tx, batch);
+  const facts = await lockAndRead(tx, batch, timeZone);
   const decisions = batch.map((incoming, at): Decision => {
     const own = facts[at];
     if (!own) throw new Error('The data needed to decide on an incoming payment was not loaded.');
@@ -207,7 +208,7 @@ const LOCKED = new Error('another transaction has locked the reference, the key,
  * Locks and reads the data that the incoming payments need. If several payments share a lock, the first one gets the lock. The
  * others are `busy`, and the queue tries them again after the first one is committed.
  */
-async function lockAndRead(tx: Tx, batch: readonly Incoming[]): Promise<(Facts | Busy)[]> {
+async function lockAndRead(tx: Tx, batch: readonly Incoming[], timeZone: string): Promise<(Facts | Busy)[]> {
   const keys = batch.map((incoming) => ('manual' in incoming ? incoming.keep?.key : undefined));
   const usedKeys = keys.flatMap((key) => key ?? []);
   const externalIdKeys = batch.map((incoming) =>
@@ -217,7 +218,7 @@ async function lockAndRead(tx: Tx, batch: readonly Incoming[]): Promise<(Facts |
   );
   const interpretations = batch.flatMap((incoming) => incoming.interpretations ?? []);
   const namedIds = idsOf(batch.map(({ namedAccountId }) => namedAccountId));
-  const [busyLocks, methods, answers, transactions, byExternalId, candidates, accounts, alike] =
+  const [busyLocks, methods, answers, transactions, contained, byExternalId, candidates, accounts, alike] =
     await Promise.all([
       tryLockNames(
         tx,
@@ -230,6 +231,7 @@ async function lockAndRead(tx: Tx, batch: readonly Incoming[]): Promise<(Facts |
         batch.flatMap(({ reference }) => reference ?? []),
         batch.flatMap((incoming) => ('manual' in incoming ? (incoming.reference ?? []) : [])),
       ),
+      findContained(tx, batch, timeZone),
       findByExternalIds(
         tx,
         externalIdKeys.flatMap((key) => key ?? []),
@@ -270,7 +272,8 @@ async function lockAndRead(tx: Tx, batch: readonly Incoming[]): Promise<(Facts |
       facts.push({ busy: isKeyBusy ? await stillRunning(tx, LOCKED) : unavailable(LOCKED, 1) });
       continue;
     }
-    const known = transactions.get(incoming.reference ?? '') ?? UNKNOWN_TRANSACTION;
+    const transaction = transactions.get(incoming.reference ?? '') ?? UNKNOWN_TRANSACTION;
+    const known = { ...transaction, similar: [...transaction.similar, ...(contained[at] ?? [])] };
     const sameExternalId = byExternalId.get(externalIdKeys[at] ?? '');
     const answer = key && answers[usedKeys.indexOf(key)];
     facts.push({

@@ -3,7 +3,7 @@ import { lockName } from '../../core/database/named-locks.ts';
 import { AppError, duplicate, invalidField, notFound } from '../../core/http/errors.ts';
 import { externalIdKey, NotTheSame } from '../../core/http/external-ids.ts';
 import { answerRow, lockNameOf } from '../../core/http/idempotency.ts';
-import { referenceKey } from '../../core/values/reference.ts';
+import { containedKeys, referenceKey } from '../../core/values/reference.ts';
 import { accountFull, booksOf, hasRoomFor } from '../../ledger/rules.ts';
 import { mayDo } from '../../rights.ts';
 import type { PaymentRow } from '../rules.ts';
@@ -36,6 +36,7 @@ export function incomingManual(manual: ManualPayment, keep?: KeepAnswer): Incomi
   const reference = manual.transactionRef === null ? null : referenceKey(manual.transactionRef);
   const locks = [
     ...(reference === null ? [] : locksOfReference(reference)),
+    ...containedKeys(manual.transactionRef ?? '').flatMap(locksOfReference),
     ...(manual.externalId === null
       ? []
       : [lockName('payment external id', externalIdKey(manual.externalId))]),
@@ -166,7 +167,7 @@ function mayKeepBoth({ actor, bothAreReal }: ManualPayment): boolean {
 
 function similarError({ actor }: ManualPayment, { id, provider_trans_id: transId }: KnownPayment): AppError {
   const message =
-    `The provider has reported a payment of the same amount as ${transId}, which differs only in O and 0, or in I and 1. ` +
+    `The provider has reported a payment of the same amount as ${transId}, which the reference contains, or which differs from it only in O and 0, or in I and 1. ` +
     (mayDo(actor, 'payments:assign')
       ? 'If both payments are real, send bothAreReal: true.'
       : 'If both payments are real, ask finance to record this payment.');

@@ -137,7 +137,10 @@ export type KnownNotification = Pick<
 /** The stored data of a reference: notifications, unreversed payments, and reversed payments that have a provider. */
 export interface KnownTransaction {
   payments: KnownPayment[];
-  /** Unreversed payments whose reference differs only in O and 0, or in I and 1 (`similarKey`). */
+  /**
+   * Unreversed payments whose reference differs only in O and 0, or in I and 1 (`similarKey`), or with one reference that contains the
+   * other (`containedKeys`).
+   */
   similar: KnownPayment[];
   notifications: KnownNotification[];
   /** The id of the first provider statement that has a payment line for the reference. Searched only for manual payments. */
@@ -151,7 +154,7 @@ export const UNKNOWN_TRANSACTION: KnownTransaction = {
   statementId: null,
 };
 
-const SIMILAR_WITHIN_DAYS = 3;
+export const SIMILAR_WITHIN_DAYS = 3;
 
 /**
  * Whether two payments with similar references are probably one payment, whose reference staff mistyped: their amounts are equal,
@@ -252,7 +255,7 @@ export const NOTIFICATION_OUTCOMES = {
 export const OTHER_SHORT_CODE = 'other_short_code';
 /** The provider repeats a transaction whose payment was reversed. */
 export const REPEATED_AFTER_REVERSAL = 'repeated_after_reversal';
-/** A manual payment of the same amount has a reference that differs only in O and 0, or in I and 1. */
+/** A manual payment of the same amount has a reference that differs only in O and 0, or in I and 1, or that contains the id. */
 export const SIMILAR_REFERENCE = 'similar_reference';
 /** The manual payment of the transaction has another payment method than the provider. */
 export const OTHER_METHOD = 'other_method';

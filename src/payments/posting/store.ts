@@ -4,7 +4,8 @@ import { lockId, lockName, takeLock } from '../../core/database/named-locks.ts';
 import { run } from '../../core/database/statements.ts';
 import type { Notifications, Row } from '../../core/database/tables.ts';
 import { externalIdKey, hasExternalIdKey } from '../../core/http/external-ids.ts';
-import { referenceKey, similarKey } from '../../core/values/reference.ts';
+import { businessDay } from '../../core/values/dates.ts';
+import { containedKeys, referenceKey, similarKey } from '../../core/values/reference.ts';
 import {
   type ExternalPayment,
   type KnownNotification,
@@ -15,6 +16,7 @@ import {
   type Notification,
   type Plan,
   REPEATED_AFTER_REVERSAL,
+  SIMILAR_WITHIN_DAYS,
   type StoredOutcome,
 } from './rules.ts';
 import { type AlikePayment, MAX_NAMED_PAYMENTS } from './warning-rules.ts';
@@ -127,6 +129,54 @@ export async function findTransactions(
     transactionOf(notification.trans_id).notifications.push(notification);
   for (const { receipt, statementId } of lines) transactionOf(receipt).statementId = statementId;
   return transactions;
+}
+
+/**
+ * Finds, for each incoming payment, the unreversed payments with one reference that contains the other: for a manual payment those of
+ * providers, and for a notification manual payments of the same amount within a few days.
+ */
+export async function findContained(
+  tx: Tx,
+  batch: readonly ({ manual: ManualPayment } | { notification: Notification })[],
+  timeZone: string,
+): Promise<KnownPayment[][]> {
+  const found: KnownPayment[][] = batch.map(() => []);
+  const keys = batch.map((one) =>
+    'manual' in one ? containedKeys(one.manual.transactionRef ?? '') : [one.notification.transId],
+  );
+  const asked = batch.flatMap((one, at) =>
+    (keys[at] ?? []).map((key) => ({
+      at,
+      key,
+      amount_minor: 'notification' in one ? String(one.notification.amountMinor) : null,
+      day: 'notification' in one ? businessDay(one.notification.transTime, timeZone) : null,
+    })),
+  );
+  if (asked.length === 0) return found;
+  const rows = await run<KnownPayment & { at: number; key: string }>(
+    tx,
+    `select asked.at, asked.key, found.*
+    from json_to_recordset($1::json) as asked (at int, key text, amount_minor bigint, day date)
+    cross join lateral (
+      select p.*, coalesce(u.role, k.role) as recorder_role, k.permissions as key_permissions, a.customer_id
+      from (
+        select * from payments
+        where reference_key = asked.key and asked.day is null and provider is not null and status <> 'reversed'
+        union all
+        select * from payments
+        where amount_minor = asked.amount_minor
+          and payment_date between asked.day - ${SIMILAR_WITHIN_DAYS} and asked.day + ${SIMILAR_WITHIN_DAYS}
+          and provider is null and transaction_ref ~ '[^A-Za-z0-9]' and status <> 'reversed'
+      ) p left join users u on u.id = p.created_by left join api_keys k on k.id = p.api_key_id
+        left join accounts a on a.id = p.account_id
+    ) found`,
+    [JSON.stringify(asked)],
+  );
+  for (const { at, key, ...payment } of rows) {
+    const isNamed = payment.provider !== null || containedKeys(payment.transaction_ref ?? '').includes(key);
+    if (isNamed) found[at]?.push(payment);
+  }
+  return found;
 }
 
 /**

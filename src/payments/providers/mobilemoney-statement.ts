@@ -4,7 +4,7 @@ import { type Minor, maxAmountMinor, parseMinor } from '../../core/values/money.
 import { withoutQuotes } from '../../core/values/quoted-text.ts';
 import { referenceKey } from '../../core/values/reference.ts';
 import { readLocalTime } from './mobilemoney-time.ts';
-import { isTransferType, isUnitOf, meaningOfStatus } from './mobilemoney-words.ts';
+import { isChargeWord, isTransferType, isUnitOf, meaningOfStatus } from './mobilemoney-words.ts';
 import type {
   Delimiter,
   Head,
@@ -141,7 +141,8 @@ function readLine(head: Head, cells: readonly string[], rules: LineRules): State
   const meaning = meaningOfStatus(status);
   const texts = textsOf(head, cell, paidIn ? 'in' : 'out');
   const isLinked = texts.linkedReceipt !== null && texts.linkedReceipt !== facts.receipt;
-  const takesBack = isLinked && !isCharge(texts.details);
+  const isFee = isCharge(texts.details, cell('type'));
+  const takesBack = isLinked && !isFee;
   if (meaning !== 'completed' && status !== '') {
     const amountMinor = paidIn ? paidIn : negative(withdrawn ?? null);
     const mayMatter =
@@ -164,10 +165,9 @@ function readLine(head: Head, cells: readonly string[], rules: LineRules): State
   if (!paidIn) {
     const amountMinor = negative(withdrawn ?? null) ?? 0n;
     const withdrawal = { ...completed, result: 'other' as const, amountMinor };
-    if (amountMinor === 0n || isCharge(texts.details)) return withdrawal;
+    if (amountMinor === 0n || isFee) return withdrawal;
     if (isLinked) return { ...withdrawal, isReversal: true };
-    const linkedReceipt =
-      ('linkedReceipt' in head.columns ? null : reversedIn(texts.details)) ?? facts.receipt;
+    const linkedReceipt = reversedIn(texts.details) ?? facts.receipt;
     return {
       ...withdrawal,
       isReversal: linkedReceipt !== null,
@@ -299,8 +299,9 @@ function readLinkedReceipt(text: string): string | null {
 }
 
 /** The line of a charge can have a payment as its linked transaction, but does not reverse this payment. */
-function isCharge(details: string | null): boolean {
-  return details !== null && /\bcharges?\b/i.test(details) && !/revers/i.test(details);
+function isCharge(details: string | null, type: string): boolean {
+  const text = `${details ?? ''} ${type}`;
+  return isChargeWord(text) && !/revers/i.test(text);
 }
 
 /** Reads `254712345678 - WANJIRU KAMAU`. The number may be masked or hashed, and either part may be missing. */
@@ -333,12 +334,15 @@ function readTime(
 }
 
 /**
- * Reads `1,500.00` or `1500`. If commas do not separate the columns, also reads `1.500,00` and `1 500,0`.
+ * Reads `1,500.00` or `1500`. If commas do not separate the columns, also reads `1.500,00` and `1 500,0`. An amount in brackets or with
+ * a minus sign at its end is negative.
  * @returns null for an empty cell, undefined for anything that is not an amount within the limits.
  */
 function readMoney(cell: string, { currency, delimiter }: LineRules): Minor | null | undefined {
-  const text = withoutQuotes(cell);
-  if (text === '') return null;
+  const [, unit, number = ''] = /^([a-z]+\.?)?\s*(.*)$/i.exec(withoutQuotes(cell)) ?? [];
+  if (unit !== undefined && !isUnitOf(unit, currency.code)) return undefined;
+  if (number === '') return unit === undefined ? null : undefined;
+  const text = number.replace(/^\(([\d.,\s]+)\)$|^([\d.,\s]*\d)\s?-$/, '-$1$2');
   const plain = plainAmount(text, delimiter, currency);
   const minor = plain === undefined ? undefined : parseMinor(plain, currency.decimals);
   if (minor === undefined) return undefined;

@@ -32,6 +32,14 @@ export function meaningOfType(type: string): 'payment' | 'other' | 'unknown' {
   return PAYMENT_TYPE.test(type) ? 'payment' : 'unknown';
 }
 
+/** What the provider or the state takes for a transaction. The words for money that is taken back are none of them. */
+const CHARGE =
+  /\b(?:charges?|fees?|commissions?|tariffs?|lev(?:y|ies)|(?:excise )?dut(?:y|ies)|tax(?:es)?|vat)\b/i;
+
+export function isChargeWord(text: string): boolean {
+  return CHARGE.test(text);
+}
+
 const ACCOUNT =
   '(?:organi[sz]ation |business )?(?:(?:utility|settlement|mmf|working|merchant|charges paid|float|revenue)(?: account)?|m-pesa account)';
 /** Types of transfers between accounts of one organisation. */

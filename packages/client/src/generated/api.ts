@@ -1169,7 +1169,7 @@ export interface paths {
         put?: never;
         /**
          * Resolve a notification in conflict
-         * @description Choose one of the manual payments that have the reference and the amount of the notification. The notification is linked to this payment, and the payment stays on its account. Or choose none (`paymentId: null`): a new payment is created from the notification. All manual payments with this reference that you did not choose are reversed in the same database transaction. A conflict with the flag `similar_reference` is with a manual payment whose reference differs only in O and 0, or in I and 1. If both are real payments, send `bothAreReal: true`, and the manual payment stays.
+         * @description Choose one of the manual payments that have the reference and the amount of the notification. The notification is linked to this payment, and the payment stays on its account. Or choose none (`paymentId: null`): a new payment is created from the notification. All manual payments with this reference that you did not choose are reversed in the same database transaction. A conflict with the flag `similar_reference` is with a manual payment whose reference differs only in O and 0, or in I and 1, or contains the transaction id. If both are real payments, send `bothAreReal: true`, and the manual payment stays.
          *
          *     Needs the permission `payments:reverse` (roles: admin, manager, finance).
          */

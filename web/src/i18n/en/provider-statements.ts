@@ -59,11 +59,11 @@ export const providerStatements = {
   'providerStatements.meaning.reversed_in_books':
     'The payment was reversed in the books, but the provider has the money. Find out why.',
   'providerStatements.meaning.reversed_at_provider':
-    'The provider took the money back. If the payment is not reversed yet, reverse it.',
+    'The provider took the money back. If the payment is not reversed yet, reverse it. If only a part was taken back, record the rest by hand.',
   'providerStatements.meaning.missing_at_provider':
     'The books have this payment, but no statement does. Look for another short code, a wrong date or a payment that was recorded twice.',
   'providerStatements.meaning.contradictory':
-    'Two lines of the file contradict each other, or it is not clear who paid. Ask the provider.',
+    'Lines contradict each other or the books, or it is not clear who paid. The reason is in the list.',
   'providerStatements.meaning.unreadable':
     'The line could not be read. Correct the file, or record the payment by hand.',
   'providerStatements.meaning.matched': 'The books agree. Reconcile these payments.',

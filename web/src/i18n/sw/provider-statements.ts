@@ -62,11 +62,11 @@ export const providerStatements: Record<keyof typeof en, string> = {
   'providerStatements.meaning.reversed_in_books':
     'Yalibatilishwa kwenye vitabu, lakini mtoa huduma ana pesa. Tafuta sababu.',
   'providerStatements.meaning.reversed_at_provider':
-    'Mtoa huduma alirudisha pesa. Batilisha malipo, kama bado hayajabatilishwa.',
+    'Mtoa huduma alirudisha pesa. Batilisha malipo, kama bado hayajabatilishwa. Kama alirudisha sehemu tu, ingiza kiasi kilichobaki kwa mkono.',
   'providerStatements.meaning.missing_at_provider':
     'Vitabu vina malipo haya, lakini taarifa hazina. Tafuta namba nyingine ya biashara, tarehe yenye kosa au malipo yaliyoingizwa mara mbili.',
   'providerStatements.meaning.contradictory':
-    'Mistari miwili ya faili inapingana, au haijulikani nani alilipa. Muulize mtoa huduma.',
+    'Mistari inapingana yenyewe au na vitabu, au haijulikani nani alilipa. Sababu iko kwenye orodha.',
   'providerStatements.meaning.unreadable':
     'Mstari haukuweza kusomwa. Sahihisha faili, au ingiza malipo kwa mkono.',
   'providerStatements.meaning.matched': 'Vitabu vinakubaliana. Suluhisha malipo haya.',

@@ -142,7 +142,7 @@ function lineColumns(result: Result): Column<Line>[] {
       name: 'problem',
       label: t('providerStatements.problem'),
       onPhone: 'plain',
-      isShown: result === 'unreadable' || result === 'contradictory',
+      isShown: ['unreadable', 'contradictory', 'reversed_at_provider'].includes(result ?? ''),
       show: ({ problem, details }) => [problem, details].filter(Boolean).join(' · '),
     },
     {
