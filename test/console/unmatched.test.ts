@@ -329,23 +329,128 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     console.complaints.splice(0); // The browser reports the answer 503.
   });
 
-  it('leave the list when somebody else assigns them', async () => {
+  /** Opens a list after its stream of events, so that the page hears of what somebody else does. */
+  async function openFollowing(path: string, options: Parameters<typeof console.open>[1] = {}) {
+    const page = await console.open('/find', options);
+    const stream = page.waitForResponse('**/api/events?*');
+    await page.goto(`${console.origin}${path}`);
+    await stream;
+    await page.locator('.queue-work:focus').waitFor();
+    return page;
+  }
+
+  it.each(SIZES)(
+    'stay on the page when somebody else assigns them, and the keys wait until the user goes on (%s)',
+    async (_name, viewport) => {
+      await emptyList();
+      const first = await newMistypedPayment(console);
+      const second = await newMistypedPayment(console, '500');
+      const email = await console.createUser('finance');
+      const page = await openFollowing('/unmatched', { email, viewport });
+      await reference(page).getByText(first.reference).waitFor();
+      const { accountId } = first;
+      await console.call('POST', `/payments/${first.paymentId}/assign`, { accountId });
+      await page.getByText('This payment of KES 400.00 has left the list').waitFor();
+      await page.getByRole('link', { name: 'Wanjiru Kamau' }).waitFor();
+      await page.locator('.queue-work:focus').waitFor();
+      await expectAccessible(page);
+      await page.keyboard.press('1'); // Meant for the first payment.
+      await page.keyboard.press('Enter');
+      expect(await reference(page).count()).toBe(0);
+      if (viewport === PHONE) await page.locator('.queue-work .primary').click();
+      else await page.keyboard.press('n');
+      await reference(page).getByText(second.reference).waitFor();
+      expect(await page.locator('.choices :checked').count()).toBe(0);
+      expect(await paymentNow(second.paymentId)).toMatchObject({ status: 'unmatched' });
+      await page.keyboard.press(await digitOf(page, second));
+      await page.keyboard.press('Enter');
+      await page.getByText('KES 500.00 assigned to Wanjiru Kamau.').waitFor();
+    },
+  );
+
+  it('stay on the page when somebody else assigns them, also while a name is typed into the search', async () => {
+    await emptyList();
+    const first = await newMistypedPayment(console);
+    await newMistypedPayment(console);
+    const page = await openFollowing('/unmatched');
+    await page.keyboard.press('0');
+    await page.keyboard.type('wa');
+    await console.call('POST', `/payments/${first.paymentId}/reverse`, { reason: 'The payer asked for it' });
+    await page.getByText('It was reversed.').waitFor();
+    await page.keyboard.type('njiru p');
+    await page.getByText('It was reversed.').waitFor();
+    expect(await reference(page).count()).toBe(0);
+  });
+
+  it('say that somebody else was faster, if the service refuses an assignment', async () => {
     await emptyList();
     const first = await newMistypedPayment(console);
     const second = await newMistypedPayment(console);
-    const page = await console.open('/find');
-    const stream = page.waitForResponse('**/api/events?*');
-    await page.goto(`${console.origin}/unmatched`);
-    await stream;
-    await page.locator('.queue-work:focus').waitFor();
-    await reference(page).getByText(first.reference).waitFor();
-    await page.keyboard.press('1');
-    const { accountId } = first;
-    await console.call('POST', `/payments/${first.paymentId}/assign`, { accountId });
+    const other = await newAccount(console, { firstName: 'Zawadi', lastName: 'Mwangi' });
+    const page = await openFollowing('/unmatched');
+    await page.route('**/assign', async (route) => {
+      await console.call('POST', `/payments/${first.paymentId}/assign`, { accountId: other.id });
+      await page.locator('.queue-item', { hasText: first.reference }).waitFor({ state: 'detached' });
+      await route.continue();
+    });
+    await page.keyboard.press(await digitOf(page, first));
+    await page.keyboard.press('Enter');
+    await page.getByText('has left the list').waitFor();
+    await page.getByRole('link', { name: 'Zawadi Mwangi' }).waitFor();
+    await page.keyboard.press('n');
     await reference(page).getByText(second.reference).waitFor();
-    await page.getByText('somebody else has processed it').waitFor();
-    await page.keyboard.press('Enter'); // Meant for the first payment.
-    expect(await paymentNow(second.paymentId)).toMatchObject({ status: 'unmatched' });
+    await page.context().close();
+    console.complaints.splice(0); // The browser reports the answer 409.
+  });
+
+  it('come back to the list when somebody takes an assignment back', async () => {
+    await emptyList();
+    const payment = await newMistypedPayment(console);
+    const page = await openFollowing('/unmatched');
+    await page.keyboard.press(await digitOf(page, payment));
+    await page.keyboard.press('Enter');
+    await page.getByText('Every payment has its account.').waitFor();
+    await console.call('POST', `/payments/${payment.paymentId}/unassign`, { reason: 'Wrong account' });
+    await reference(page).getByText(payment.reference).waitFor();
+  });
+
+  it('are assigned with keys also after a click on the title of the page', async () => {
+    await emptyList();
+    const payment = await newMistypedPayment(console);
+    const page = await openList();
+    await page.getByRole('heading', { level: 1 }).click();
+    await page.keyboard.press(await digitOf(page, payment));
+    await page.locator('.choices :checked').waitFor();
+    await page.getByRole('heading', { level: 1 }).click();
+    await page.keyboard.press('Enter');
+    await page.getByText('KES 400.00 assigned to Wanjiru Kamau.').waitFor();
+    await page.getByRole('heading', { level: 1 }).click();
+    await page.keyboard.press('u');
+    await reference(page).getByText(payment.reference).waitFor();
+  });
+
+  it('stay on the page when somebody else resolves their conflict', async () => {
+    const { id: accountId, accountNumber } = await newAccount(console);
+    for (const transactionRef of ['GONE1CONFLICT', 'GONE2CONFLICT']) {
+      const body = { accountId, paymentMethodId: 1, transactionRef, amount: 40 };
+      await console.call('POST', '/payments', body);
+      await notify({ TransID: transactionRef, BillRefNumber: accountNumber, TransAmount: '400.00' });
+    }
+    const page = await openFollowing('/unmatched?view=conflicts');
+    await page.locator('.choices').waitFor();
+    const [first] = await console.call('GET', '/notifications?filter[transactionRef]=GONE1CONFLICT');
+    const body = { paymentId: null, reason: 'Another transaction' };
+    await console.call('POST', `/notifications/${first.id}/resolve`, body);
+    await page.getByText('This conflict was resolved elsewhere').waitFor();
+    await page.keyboard.press('2');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('n');
+    await page.getByText('GONE2CONFLICT', { exact: true }).first().waitFor();
+    await page.locator('.choices').waitFor();
+    expect(await page.locator('.choices :checked').count()).toBe(0);
+    await page.keyboard.press('2');
+    await page.keyboard.press('Enter');
+    await page.getByText('Conflict resolved.').waitFor();
   });
 
   it.each(SIZES)(
@@ -439,22 +544,24 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     await page.locator('.raw pre:focus', { hasText: 'x'.repeat(3_000) }).waitFor();
   });
 
-  it('are not reported as assigned by somebody else, if the list is read again before the answer arrives', async () => {
+  it('stay on the page until the answer arrives, if the list is read again before', async () => {
     await emptyList();
     const payment = await newMistypedPayment(console);
     const page = await openList();
     let othersShown: boolean | undefined;
+    let isKept: boolean | undefined;
     await page.route('**/assign', async (route) => {
       const response = await route.fetch();
-      await page.getByText('Every payment has its account.').waitFor();
-      await delay(500); // The notice of others would be shown now.
-      othersShown = await page.getByText('somebody else has processed it').isVisible();
+      await page.locator('.queue-item').waitFor({ state: 'detached' });
+      othersShown = await page.getByText('has left the list').isVisible();
+      isKept = await reference(page).isVisible();
       await route.fulfill({ response });
     });
     await page.keyboard.press(await digitOf(page, payment));
     await page.keyboard.press('Enter');
     await page.getByText('KES 400.00 assigned to Wanjiru Kamau.').waitFor();
-    expect(othersShown).toBe(false);
+    expect({ othersShown, isKept }).toEqual({ othersShown: false, isKept: true });
+    await page.getByText('Every payment has its account.').waitFor();
   });
 
   it('are replaced by the next payment when the service answers, and can be undone before the list is read again', async () => {

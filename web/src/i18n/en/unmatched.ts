@@ -32,7 +32,12 @@ export const unmatched = {
   'unmatched.undone': 'The payment is in the list again.',
   'unmatched.undo.failed': 'The undo failed',
   'unmatched.undo.reason': 'Undone directly after the assignment',
-  'unmatched.gone': '{amount} left the list: somebody else has processed it.',
+  'unmatched.gone':
+    'This payment of {amount} has left the list in the meantime. Nothing was assigned from this page.',
+  'unmatched.moved': 'This payment of {amount} is now on another page of the list.',
+  'unmatched.gone.account': 'It is now assigned to',
+  'unmatched.gone.reversed': 'It was reversed.',
+  'unmatched.gone.keys': 'The keys wait until you go on to the next one.',
   'unmatched.conflicts.empty': 'No notification contradicts a manual payment.',
   'unmatched.conflict.lead':
     'The provider reported this payment, and staff recorded payments with the same transaction number. Which of them is the reported one?',
@@ -54,6 +59,7 @@ export const unmatched = {
   'unmatched.conflict.bothReason': 'They are two payments',
   'unmatched.conflict.resolve': 'Resolve',
   'unmatched.conflict.done': 'Conflict resolved.',
+  'unmatched.conflict.gone': 'This conflict was resolved elsewhere in the meantime.',
   'unmatched.rejected.empty': 'There are no notifications of this kind.',
   'unmatched.rejected.help':
     'This notification has credited nothing. Compare it with the statement of the provider, and import missing payments from the statement.',

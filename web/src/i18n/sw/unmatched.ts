@@ -33,7 +33,12 @@ export const unmatched: Record<keyof typeof en, string> = {
   'unmatched.undone': 'Malipo yamerudi kwenye orodha.',
   'unmatched.undo.failed': 'Imeshindikana kutengua',
   'unmatched.undo.reason': 'Imetenguliwa mara baada ya kuwekwa kwenye akaunti',
-  'unmatched.gone': '{amount} imetoka kwenye orodha: mtu mwingine ameishughulikia.',
+  'unmatched.gone':
+    'Malipo haya ya {amount} yametoka kwenye orodha wakati huu. Hakuna kilichowekwa kwenye akaunti kutoka ukurasa huu.',
+  'unmatched.moved': 'Malipo haya ya {amount} sasa yapo kwenye ukurasa mwingine wa orodha.',
+  'unmatched.gone.account': 'Sasa yamewekwa kwa',
+  'unmatched.gone.reversed': 'Yalibatilishwa.',
+  'unmatched.gone.keys': 'Vitufe vinasubiri hadi uende kwa inayofuata.',
   'unmatched.conflicts.empty': 'Hakuna arifa inayopingana na malipo yaliyoingizwa kwa mkono.',
   'unmatched.conflict.lead':
     'Mtoa huduma ametaarifu malipo haya, na wafanyakazi waliingiza malipo yenye namba ile ile ya muamala. Ni yapi kati ya haya?',
@@ -56,6 +61,7 @@ export const unmatched: Record<keyof typeof en, string> = {
   'unmatched.conflict.bothReason': 'Ni malipo mawili tofauti',
   'unmatched.conflict.resolve': 'Tatua',
   'unmatched.conflict.done': 'Mgongano umetatuliwa.',
+  'unmatched.conflict.gone': 'Mgongano huu umetatuliwa kwingine wakati huu.',
   'unmatched.rejected.empty': 'Hakuna arifa za aina hii.',
   'unmatched.rejected.help':
     'Haikuingiza pesa yoyote. Ilinganishe na taarifa ya mtoa huduma, na uingize kinachokosekana kutoka huko.',

@@ -34,6 +34,8 @@ function isSimilar({ flags }: Notification): boolean {
 
 /** Notifications that contradict manual payments, oldest first. */
 export function Conflicts() {
+  const [sentId, setSentId] = useState<number>();
+  const [doneIds, setDoneIds] = useState<ReadonlySet<number>>(new Set());
   const conflicts = api.useQuery('get', '/api/notifications', {
     params: { query: { 'filter[outcome]': { eq: 'conflict' }, sort: 'id:asc', limit: MOST_ROWS } },
   });
@@ -47,15 +49,42 @@ export function Conflicts() {
           titleOf={({ amount }) => (amount === null ? '–' : format.money(amount))}
           showItem={(notification) => <NotificationItem notification={notification} />}
           empty={<Empty>{t('unmatched.conflicts.empty')}</Empty>}
+          own={{ sentId, doneIds }}
+          showGone={() => (
+            <>
+              <p>
+                <strong>{t('unmatched.conflict.gone')}</strong>
+              </p>
+              <p>{t('unmatched.gone.keys')}</p>
+            </>
+          )}
         >
-          {(notification) => <Conflict notification={notification} />}
+          {(notification) => (
+            <Conflict
+              notification={notification}
+              onSend={() => setSentId(notification.id)}
+              onAnswer={(isResolved) => {
+                setSentId(undefined);
+                if (isResolved) setDoneIds((last) => new Set([...last, notification.id]));
+                else void conflicts.refetch();
+              }}
+            />
+          )}
         </Queue>
       )}
     </Loaded>
   );
 }
 
-function Conflict({ notification }: { notification: Notification }) {
+interface ConflictProps {
+  notification: Notification;
+  /** Called before the request is sent. `onAnswer` follows. */
+  onSend(): void;
+  onAnswer(isResolved: boolean): void;
+}
+
+function Conflict(props: ConflictProps) {
+  const { notification } = props;
   const { transactionRef, conflictingPaymentId, flags } = notification;
   const manual = api.useQuery('get', '/api/payments', {
     params: {
@@ -81,25 +110,29 @@ function Conflict({ notification }: { notification: Notification }) {
         </section>
       )}
       <Loaded query={manual} explain={explain}>
-        {({ data }) => <ResolveForm notification={notification} payments={data} />}
+        {({ data }) => <ResolveForm {...props} payments={data} />}
       </Loaded>
     </>
   );
 }
 
-interface ResolveFormProps {
-  notification: Notification;
+interface ResolveFormProps extends ConflictProps {
   payments: readonly Payment[];
 }
 
-function ResolveForm({ notification, payments }: ResolveFormProps) {
+function ResolveForm({ notification, payments, onSend, onAnswer }: ResolveFormProps) {
   const resolve = useWrite('post', '/api/notifications/{id}/resolve');
   const connection = useConnection();
-  const [chosen, setChosen] = useState('');
+  const [wanted, setChosen] = useState('');
+  // Each digit keeps its choice when the payments are read again: what is gone stays in its place, what is new comes last.
+  const [first] = useState(payments);
+  const added = payments.filter(({ id }) => !first.some((one) => one.id === id));
   const [ownReason, setOwnReason] = useState<string>();
   const [isMissing, setIsMissing] = useState(false);
   if (!may('payments:reverse')) return null;
 
+  const isOffered = [NONE, BOTH, ''].includes(wanted) || payments.some(({ id }) => String(id) === wanted);
+  const chosen = isOffered ? wanted : '';
   const usualReason = reasonOf(chosen);
   const reversedCount = chosen === BOTH ? 0 : payments.filter(({ id }) => String(id) !== chosen).length;
   return (
@@ -114,37 +147,29 @@ function ResolveForm({ notification, payments }: ResolveFormProps) {
         const bothAreReal = chosen === BOTH;
         const paymentId = chosen === NONE || bothAreReal ? null : Number(chosen);
         const body = { paymentId, ...(bothAreReal && { bothAreReal }), reason: values.text('reason') };
+        onSend();
         const resolved = await resolve.send({ params: { path: { id: notification.id } }, body });
         if (resolved) toast({ text: t('unmatched.conflict.done') });
+        onAnswer(resolved !== undefined);
       }}
     >
       <div className="choices" role="radiogroup" aria-label={t('unmatched.conflict.manual')}>
-        {payments.map((payment, index) => (
-          <Choice
-            key={payment.id}
-            name="paymentId"
-            value={payment.id}
-            number={index + 1}
-            isDisabled={payment.amount !== notification.amount}
-            onChoose={() => setChosen(String(payment.id))}
-          >
-            <ManualPayment payment={payment} isOtherAmount={payment.amount !== notification.amount} />
-          </Choice>
-        ))}
-        <Choice name="paymentId" value={NONE} number={payments.length + 1} onChoose={() => setChosen(NONE)}>
+        {first.map((payment, index) => choiceOf(payment, index + 1))}
+        <Choice name="paymentId" value={NONE} number={first.length + 1} onChoose={() => setChosen(NONE)}>
           <span className="choice-main">
             <strong>{t('unmatched.conflict.none')}</strong>
             <span className="muted">{t('unmatched.conflict.none.text')}</span>
           </span>
         </Choice>
         {isSimilar(notification) && (
-          <Choice name="paymentId" value={BOTH} number={payments.length + 2} onChoose={() => setChosen(BOTH)}>
+          <Choice name="paymentId" value={BOTH} number={first.length + 2} onChoose={() => setChosen(BOTH)}>
             <span className="choice-main">
               <strong>{t('unmatched.conflict.both')}</strong>
               <span className="muted">{t('unmatched.conflict.both.text')}</span>
             </span>
           </Choice>
         )}
+        {added.map((payment, index) => choiceOf(payment, first.length + 3 + index))}
       </div>
       {isMissing && chosen === '' && <Notice tone="warning">{t('unmatched.chooseFirst')}</Notice>}
       {chosen !== '' && reversedCount > 0 && (
@@ -165,6 +190,24 @@ function ResolveForm({ notification, payments }: ResolveFormProps) {
       <FormButtons submit={t('unmatched.conflict.resolve')} />
     </Form>
   );
+
+  function choiceOf(shown: Payment, number: number) {
+    const payment = payments.find(({ id }) => id === shown.id);
+    const { id, amount } = shown;
+    const isOtherAmount = amount !== notification.amount;
+    return (
+      <Choice
+        key={id}
+        name="paymentId"
+        value={id}
+        number={number}
+        isDisabled={!payment || isOtherAmount}
+        onChoose={() => setChosen(String(id))}
+      >
+        <ManualPayment payment={payment ?? { ...shown, status: 'reversed' }} isOtherAmount={isOtherAmount} />
+      </Choice>
+    );
+  }
 }
 
 /** The reason that the form proposes. */

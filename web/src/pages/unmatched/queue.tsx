@@ -1,9 +1,10 @@
-import { type KeyboardEvent, type ReactNode, useLayoutEffect, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { format, t } from '../../i18n/index.ts';
-import { IconButton } from '../../ui/button.tsx';
+import { Button, IconButton } from '../../ui/button.tsx';
+import { Notice } from '../../ui/feedback.tsx';
 
-interface Place {
-  id: number | undefined;
+interface Place<Row> {
+  row: Row | undefined;
   index: number;
 }
 
@@ -22,31 +23,50 @@ interface QueueProps<Row> {
   empty: ReactNode;
   /** Content below the list. */
   foot?: ReactNode;
+  /** Called when there is no row left. */
+  onEmpty?: () => void;
   onUndo?: () => void;
   /** The id of a row that has come back to the list, for example after an undo. It becomes the current row. */
   returnedId?: number | undefined;
+  /** The work of this page that removes rows from the list. Without it, the next row replaces a row that has left the list. */
+  own?: OwnWork | undefined;
+  /** Needed with `own`: says why a row has left the list although this page did not remove it. */
+  showGone?(row: Row): ReactNode;
+}
+
+interface OwnWork {
+  /** The row whose request has no answer yet. It stays on the page until the answer arrives. */
+  sentId: number | undefined;
+  /** The rows that this page has removed from the list. */
+  doneIds: ReadonlySet<number>;
 }
 
 /**
- * A list and the work on its current row. When this row leaves the list, the next row becomes current. The keys work while the
- * focus is in the queue but not in a text field: 1 to 9 choose a candidate, 0 goes to the search, N and P go to the next and the
- * previous row, U undoes. On a phone a button opens the list.
+ * A list and the work on its current row. When the user has done this work, the next row becomes current. When somebody else has
+ * done it, the page says so, and the other keys wait until the user goes on with N, P or a button: they were meant for the row that was shown.
+ *
+ * The keys work on the whole page except in text fields, menus and dialogs: 1 to 9 choose a candidate, Enter sends the choice, 0
+ * goes to the search, N and P go to the next and the previous row, U undoes. On a phone a button opens the list.
  */
 export function Queue<Row extends { id: number }>(props: QueueProps<Row>) {
-  const { label, rows, total, showItem, titleOf, children, empty, foot, onUndo, returnedId } = props;
+  const { label, rows, total, showItem, titleOf, children, empty, foot, onEmpty, onUndo } = props;
+  const { returnedId, own, showGone } = props;
   const region = useRef<HTMLElement>(null);
   const work = useRef<HTMLDivElement>(null);
   const [isListOpen, setIsListOpen] = useState(false);
-  const [kept, setKept] = useState<Place>({ id: undefined, index: 0 });
+  const [kept, setKept] = useState<Place<Row>>({ row: undefined, index: 0 });
   const [shownReturnedId, setShownReturnedId] = useState<number>();
   const isBack = returnedId !== shownReturnedId && rows.some(({ id }) => id === returnedId);
   if (isBack || (returnedId === undefined && shownReturnedId !== undefined)) setShownReturnedId(returnedId);
-  const place = isBack ? { id: returnedId, index: 0 } : kept;
-  const found = rows.findIndex(({ id }) => id === place.id);
-  const index = found >= 0 ? found : Math.max(0, Math.min(place.index, rows.length - 1));
-  const row = rows[index];
+  const wantedId = isBack ? returnedId : kept.row?.id;
+  const found = rows.findIndex(({ id }) => id === wantedId);
+  // The row that has left the list, but not because of this page.
+  const missing = own && found < 0 && kept.row && !own.doneIds.has(kept.row.id) ? kept.row : undefined;
+  const isGone = missing !== undefined && missing.id !== own?.sentId;
+  const index = found >= 0 ? found : Math.max(0, Math.min(kept.index, rows.length - 1));
+  const row = missing ?? rows[index];
   const rowId = row?.id;
-  if (rowId !== kept.id || index !== kept.index) setKept({ id: rowId, index });
+  if (row !== kept.row || index !== kept.index) setKept({ row, index });
 
   // Moves the focus before the browser draws the row, so that no key of a fast user is lost.
   // biome-ignore lint/correctness/useExhaustiveDependencies: The focus follows the row.
@@ -54,36 +74,74 @@ export function Queue<Row extends { id: number }>(props: QueueProps<Row>) {
     const active = document.activeElement;
     const isElsewhere = active?.closest('input, select, button, dialog') || region.current?.contains(active);
     if (!isElsewhere) work.current?.focus({ preventScroll: true });
+  }, [rowId, isGone]);
+
+  // Letters that are meant for a text field must do nothing when the row leaves, and the field with it.
+  const isTyping = useRef(false);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: The next row has nothing to do with what was typed for this one.
+  useLayoutEffect(() => {
+    isTyping.current = false;
   }, [rowId]);
 
+  const isEmpty = row === undefined;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: The function is another one after each render.
+  useEffect(() => {
+    if (isEmpty) onEmpty?.();
+  }, [isEmpty]);
+
+  const onKey = useRef<(event: KeyboardEvent) => void>(undefined);
+  useEffect(() => {
+    onKey.current = onKeyDown;
+  });
+  useEffect(() => {
+    const listener = (event: KeyboardEvent) => onKey.current?.(event);
+    document.addEventListener('keydown', listener);
+    return () => document.removeEventListener('keydown', listener);
+  }, []);
+
   function go(to: number) {
+    if (own?.sentId !== undefined) return; // The answer must be seen, also if it is a refusal.
     const target = rows[to];
-    if (target) setKept({ id: target.id, index: to });
+    if (target) setKept({ row: target, index: to });
+    else if (isGone) setKept({ row: undefined, index: 0 });
   }
 
+  /** After a row has left the list, the next row has its place. */
+  const next = () => go(missing ? Math.min(index, rows.length - 1) : index + 1);
+  const previous = () => go(missing ? Math.max(index - 1, 0) : index - 1);
+
   function onKeyDown(event: KeyboardEvent) {
-    const isText = (event.target as Element).matches('textarea, select, input:not([type=radio])');
-    if (isText || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    const target = event.target as Element;
+    if (target !== document.body && !target.closest('main')) return;
+    if (target.closest('dialog, [popover]')) return;
+    if (!isGone) isTyping.current = target.matches(TEXT_FIELDS);
+    if (isTyping.current || target.matches(TEXT_FIELDS)) return;
     const key = event.key.toLowerCase();
-    if (key === 'n') go(index + 1);
-    else if (key === 'p') go(index - 1);
+    if (key === 'n') next();
+    else if (key === 'p') previous();
     else if (key === 'u' && onUndo) onUndo();
+    else if (isGone) return;
     else if (/^\d$/.test(key)) onDigit(region.current, Number(key));
+    else if (key === 'enter' && !event.repeat && !target.closest(HAS_OWN_ENTER))
+      region.current?.querySelector('form')?.requestSubmit();
     else return;
     event.preventDefault();
   }
 
   return (
-    <section ref={region} className="queue" aria-label={label} onKeyDown={onKeyDown}>
+    <section ref={region} className="queue" aria-label={label}>
       <div ref={work} className="panel queue-work" tabIndex={-1}>
         {row ? (
           <>
             <header className="panel-head">
               <h2>{titleOf(row)}</h2>
               <span className="queue-place">
-                <span className="muted">
-                  {t('queue.place', { place: format.number(index + 1), total: format.number(total) })}
-                </span>
+                {!missing && (
+                  <span className="muted">
+                    {t('queue.place', { place: format.number(index + 1), total: format.number(total) })}
+                  </span>
+                )}
                 <span className="queue-toggle">
                   <IconButton
                     icon="menu"
@@ -97,19 +155,30 @@ export function Queue<Row extends { id: number }>(props: QueueProps<Row>) {
                   label={t('queue.previous')}
                   aria-keyshortcuts="p"
                   disabled={index === 0}
-                  onClick={() => go(index - 1)}
+                  onClick={previous}
                 />
                 <IconButton
                   icon="right"
                   label={t('queue.next')}
                   aria-keyshortcuts="n"
-                  disabled={index >= rows.length - 1}
-                  onClick={() => go(index + 1)}
+                  disabled={!isGone && index >= rows.length - 1}
+                  onClick={next}
                 />
               </span>
             </header>
             <div className="panel-body" key={row.id}>
-              {children(row)}
+              {isGone ? (
+                <>
+                  <Notice tone="bad">{showGone?.(row)}</Notice>
+                  <p className="actions">
+                    <Button kind="primary" onClick={next}>
+                      {t('queue.next')}
+                    </Button>
+                  </p>
+                </>
+              ) : (
+                children(row)
+              )}
             </div>
           </>
         ) : (
@@ -143,6 +212,10 @@ export function Queue<Row extends { id: number }>(props: QueueProps<Row>) {
     </section>
   );
 }
+
+const TEXT_FIELDS = 'textarea, select, input:not([type=radio])';
+/** The elements on which Enter has an effect of its own. A radio button sends its form. */
+const HAS_OWN_ENTER = 'a, button, summary, input';
 
 /** 0 moves the focus to the search field. Another digit chooses the candidate with this number, and moves the focus to it. */
 function onDigit(region: HTMLElement | null, digit: number): void {

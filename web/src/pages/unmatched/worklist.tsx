@@ -1,4 +1,5 @@
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useState } from 'react';
+import { Link } from 'wouter';
 import { api } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
@@ -6,7 +7,6 @@ import { format, t, tValue } from '../../i18n/index.ts';
 import { Empty, Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { useListState } from '../../ui/list-state.ts';
 import { Pager } from '../../ui/table.tsx';
-import { toast } from '../../ui/toast.tsx';
 import { WriteNotice } from '../shared/write-notice.tsx';
 import { AssignmentForm } from './assignment-form.tsx';
 import { Queue } from './queue.tsx';
@@ -26,11 +26,13 @@ export function Worklist() {
     <Loaded query={payments} explain={explain} skeleton={<Skeleton lines={8} />}>
       {({ data, pagination }) => (
         <Payments
+          key={page}
           payments={data}
           total={pagination.total ?? data.length}
           page={page}
           pages={pagination.totalPages ?? 1}
           onPage={setPage}
+          onOutdated={() => void payments.refetch()}
         />
       )}
     </Loaded>
@@ -43,24 +45,25 @@ interface PaymentsProps {
   page: number;
   pages: number;
   onPage(page: number): void;
+  /** Called when the service has refused an assignment, for example because somebody else was faster. */
+  onOutdated(): void;
 }
 
-function Payments({ payments, total, page, pages, onPage }: PaymentsProps) {
+function Payments({ payments, total, page, pages, onPage, onOutdated }: PaymentsProps) {
   // Hides assigned payments, because a list that was requested before the assignment can still contain them.
   const [assigned, setAssigned] = useState<ReadonlySet<number>>(new Set());
   const rows = payments.filter(({ id }) => !assigned.has(id));
-  // The payments that this page assigns. Each is added before its request, because the list can change before the answer arrives.
-  const ownIds = useRef(new Set<number>());
+  const [sentId, setSentId] = useState<number>();
   const [returnedId, setReturnedId] = useState<number>();
   const undo = useUndo((id) => {
-    ownIds.current.delete(id);
     setAssigned((last) => new Set([...last].filter((one) => one !== id)));
     setReturnedId(id);
   });
-  useNoticeOfOthers(payments, ownIds.current);
+  // A payment that has left the list can come back, because somebody has taken it from its account again.
   useEffect(() => {
-    if (payments.length === 0 && page > 1) onPage(page - 1);
-  }, [payments.length, page, onPage]);
+    setAssigned((last) => new Set([...last].filter((id) => payments.some((one) => one.id === id))));
+  }, [payments]);
+  const turnTo = (to: number) => sentId === undefined && onPage(to);
 
   return (
     <>
@@ -74,14 +77,21 @@ function Payments({ payments, total, page, pages, onPage }: PaymentsProps) {
         empty={<Empty>{t('unmatched.empty')}</Empty>}
         onUndo={undo.run}
         returnedId={returnedId}
-        foot={pages > 1 && <Pager page={page} pages={pages} total={total} onPage={onPage} />}
+        own={{ sentId, doneIds: assigned }}
+        showGone={(payment) => <Gone payment={payment} />}
+        onEmpty={() => page > 1 && onPage(page - 1)}
+        foot={pages > 1 && <Pager page={page} pages={pages} total={total} onPage={turnTo} />}
       >
         {(payment) => (
           <AssignmentForm
             payment={payment}
-            onSend={({ id }) => ownIds.current.add(id)}
-            onRefused={({ id }) => ownIds.current.delete(id)}
+            onSend={({ id }) => setSentId(id)}
+            onRefused={() => {
+              setSentId(undefined);
+              onOutdated();
+            }}
             onAssigned={({ id, amount }, name) => {
+              setSentId(undefined);
               setAssigned((last) => new Set([...last, id]));
               setReturnedId(undefined);
               undo.offer(id, t('unmatched.assigned', { amount: format.money(amount), name }));
@@ -113,16 +123,27 @@ function Item({ payment: { amount, reference, payer, paymentDate, suggestions } 
   );
 }
 
-/**
- * Shows a notice when a payment has left the list because somebody else processed it.
- * @param ownIds - the payments that this page assigns.
- */
-function useNoticeOfOthers(payments: readonly Payment[], ownIds: ReadonlySet<number>) {
-  const before = useRef(payments);
-  useEffect(() => {
-    const isGone = ({ id }: Payment) => !ownIds.has(id) && !payments.some((one) => one.id === id);
-    const gone = payments.length < before.current.length ? before.current.find(isGone) : undefined;
-    before.current = payments;
-    if (gone) toast({ text: t('unmatched.gone', { amount: format.money(gone.amount) }) });
-  }, [payments, ownIds]);
+/** Says what has happened to a payment that has left the list. */
+function Gone({ payment: { id, amount } }: { payment: Payment }) {
+  const now = api.useQuery('get', '/api/payments/{id}', {
+    params: { path: { id }, query: { expand: ['customer' as const] } },
+  });
+  const { status, accountId, accountNumber, customer } = now.data?.data ?? {};
+  return (
+    <>
+      <p>
+        <strong>
+          {t(status === 'unmatched' ? 'unmatched.moved' : 'unmatched.gone', { amount: format.money(amount) })}
+        </strong>
+      </p>
+      {accountId && (
+        <p>
+          {t('unmatched.gone.account')} <Link href={`/accounts/${accountId}`}>{customer?.name}</Link>{' '}
+          <span className="mono">{accountNumber}</span>
+        </p>
+      )}
+      {status === 'reversed' && <p>{t('unmatched.gone.reversed')}</p>}
+      <p>{t('unmatched.gone.keys')}</p>
+    </>
+  );
 }
