@@ -1,7 +1,8 @@
 import { ACCOUNT_STATUSES, needsReason } from '../account-status/rules.ts';
 import { listStatusChanges } from '../account-status/store.ts';
 import { Approval } from '../approvals/schema.ts';
-import { SENT_FOR_APPROVAL, sentForApproval } from '../approvals/view.ts';
+import { findPendingApprovals } from '../approvals/store.ts';
+import { pendingApprovalsOf, SENT_FOR_APPROVAL, sentForApproval } from '../approvals/view.ts';
 import { type Actor, type Context, today } from '../core/context.ts';
 import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
@@ -34,7 +35,11 @@ export function accountRoutes(api: Api, context: Context, slots: SharedSlots): v
   const toAnswer = (row: ShownAccountRow) => toAccount(row, context.currency, today(context));
 
   async function read(actor: Actor, id: number, expand?: ChoiceText<AccountExpansion>) {
-    const account = toAnswer(await getShownAccountRow(context.db, id));
+    const [row, approvals] = await Promise.all([
+      getShownAccountRow(context.db, id),
+      findPendingApprovals(context.db, { accountId: id }),
+    ]);
+    const account = { ...toAnswer(row), ...pendingApprovalsOf(approvals) };
     const [expanded = account] = await expandAccounts(context.db, actor, [account], expand);
     return ok(expanded, 'Account found.');
   }

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { ACCOUNT_STATUSES } from '../account-status/rules.ts';
+import { PendingApprovals } from '../approvals/schema.ts';
 import { BulkBody, BulkResult } from '../core/http/bulk.ts';
 import { ExternalFields, ShownExternalFields } from '../core/http/external-ids.ts';
 import {
@@ -160,6 +161,7 @@ export const Account = Type.Object(
     updatedAt: Timestamp,
     customer: Type.Optional(ExpandedCustomer),
     product: Type.Optional(ExpandedProduct),
+    pendingApprovals: PendingApprovals,
   },
   {
     title: 'Account',

@@ -128,6 +128,23 @@ export const Approval = Type.Object(
   },
 );
 
+const PendingApproval = Type.Object(
+  {
+    id: Id,
+    action: Choice('ApprovalAction', ACTIONS),
+    paymentId: Nullable(Type.Integer({ description: 'Null for an action on the account.' })),
+  },
+  { title: 'PendingApproval', examples: [{ id: 1, action: 'reverse_payment', paymentId: 1 }] },
+);
+
+/** A field of payments and accounts, in the answer that reads one of them by its id. */
+export const PendingApprovals = Type.Optional(
+  Type.Array(PendingApproval, {
+    description:
+      'The requests that wait for approval. For an account: also those for its payments. Missing if there are none, and in all answers except those to GET by id.',
+  }),
+);
+
 export const approvalList = defineList(
   {
     id: { kind: 'id', column: 'r.id' },

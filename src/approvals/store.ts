@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../core/database/db.ts';
-import type { ApprovalStatus } from '../core/database/tables.ts';
+import type { ApprovalAction, ApprovalStatus } from '../core/database/tables.ts';
 import { fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 import type { Minor } from '../core/values/money.ts';
@@ -84,6 +84,26 @@ export async function findPendingApproval(
       : sql`r.payment_id = ${paymentId}`;
   const { rows } = await sql<ApprovalRow>`${APPROVAL} where r.status = 'pending' and ${isSame}`.execute(tx);
   return rows[0];
+}
+
+export interface PendingApproval {
+  id: number;
+  action: ApprovalAction;
+  paymentId: number | null;
+}
+
+/** The pending requests for a payment, or for an account and its payments. */
+export async function findPendingApprovals(
+  db: Db,
+  subject: { paymentId: number } | { accountId: number },
+): Promise<PendingApproval[]> {
+  const isOf =
+    'paymentId' in subject ? sql`payment_id = ${subject.paymentId}` : sql`account_id = ${subject.accountId}`;
+  const { rows } = await sql<PendingApproval>`
+    select id, action, payment_id as "paymentId" from approvals where status = 'pending' and ${isOf} order by id`.execute(
+    db,
+  );
+  return rows;
 }
 
 export async function findApproval(db: Db, id: number): Promise<ApprovalRow | undefined> {

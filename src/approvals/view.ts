@@ -2,6 +2,7 @@ import { amountOf, type Currency } from '../core/context.ts';
 import { ok } from '../core/http/envelope.ts';
 import { type ApprovalRow, answerName, changedFacts, type Facts, factsOf } from './rules.ts';
 import type { ApprovalFacts } from './schema.ts';
+import type { PendingApproval } from './store.ts';
 
 export const SENT_FOR_APPROVAL = 'Sent for approval.';
 
@@ -11,6 +12,11 @@ export type FormatAccount = (accountId: number) => string;
 /** The answer (202) of a command that stored a request. */
 export function sentForApproval(row: ApprovalRow, currency: Currency, formatAccount: FormatAccount) {
   return ok(toApproval(row, currency, formatAccount), SENT_FOR_APPROVAL);
+}
+
+/** The field of a payment or an account. It is missing if no request is pending. */
+export function pendingApprovalsOf(pendingApprovals: PendingApproval[]) {
+  return pendingApprovals.length > 0 ? { pendingApprovals } : {};
 }
 
 export function toApproval(row: ApprovalRow, currency: Currency, formatAccount: FormatAccount) {

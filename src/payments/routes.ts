@@ -3,7 +3,8 @@ import { expandAccountsOf } from '../accounts/expand-view.ts';
 import { type AccountOrCustomer, AccountOrCustomerQuery, AccountParams } from '../accounts/schema.ts';
 import { getAccountRow } from '../accounts/store.ts';
 import { Approval } from '../approvals/schema.ts';
-import { SENT_FOR_APPROVAL, sentForApproval } from '../approvals/view.ts';
+import { findPendingApprovals } from '../approvals/store.ts';
+import { pendingApprovalsOf, SENT_FOR_APPROVAL, sentForApproval } from '../approvals/view.ts';
 import type { Actor, Context } from '../core/context.ts';
 import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
@@ -46,9 +47,12 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
   const { db, currency } = context;
 
   async function read(actor: Actor, id: number, expand?: ChoiceText<AccountOrCustomer>) {
-    const row = await findPaymentRow(db, id);
+    const [row, approvals] = await Promise.all([
+      findPaymentRow(db, id),
+      findPendingApprovals(db, { paymentId: id }),
+    ]);
     if (!row) throw notFound('payment', id);
-    const payment = toPayment(row, currency);
+    const payment = { ...toPayment(row, currency), ...pendingApprovalsOf(approvals) };
     const [expanded = payment] = await expandAccountsOf(db, actor, [payment], expand);
     return ok(expanded, 'Payment found.');
   }

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { ACCOUNT_STATUSES } from '../account-status/rules.ts';
 import { ExpandedAccountOrCustomer, expandAccountOrCustomer } from '../accounts/schema.ts';
+import { PendingApprovals } from '../approvals/schema.ts';
 import type { MatchMethod, PaymentSource, PaymentStatus } from '../core/database/tables.ts';
 import { BulkBody, BulkResult } from '../core/http/bulk.ts';
 import { Envelope } from '../core/http/envelope.ts';
@@ -161,7 +162,7 @@ const PAYMENT = {
 };
 
 export const Payment = Type.Object(
-  { ...paymentProperties, ...ExpandedAccountOrCustomer },
+  { ...paymentProperties, ...ExpandedAccountOrCustomer, pendingApprovals: PendingApprovals },
   { title: 'Payment', examples: [PAYMENT] },
 );
 

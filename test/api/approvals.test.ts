@@ -615,6 +615,20 @@ describe('a repeated request', () => {
     await dataOf(call('POST', `/payments/${payment.id}/reverse`, { reason: 'again' }, 'finance'), 202);
   });
 
+  it('is shown by the payment and its account until it has ended', async () => {
+    const { request, payment, account } = await requestedReversal();
+    const pending = [{ id: request.id, action: 'reverse_payment', paymentId: payment.id }];
+    const paths = [`/payments/${payment.id}`, `/accounts/${account.id}`];
+    for (const path of paths)
+      expect(await dataOf(call('GET', path, undefined, 'viewer'))).toMatchObject({
+        pendingApprovals: pending,
+      });
+    const other = await pay(service, account.id, 10);
+    expect(await dataOf(call('GET', `/payments/${other.id}`))).not.toHaveProperty('pendingApprovals');
+    await dataOf(approve(request.id));
+    for (const path of paths) expect(await dataOf(call('GET', path))).not.toHaveProperty('pendingApprovals');
+  });
+
   it('by PUT gets its pending request again, and another user or body gets 409', async () => {
     const { request, accountId } = await ACTIONS.cancel_account();
     const path = `/accounts/${accountId}`;

@@ -78,8 +78,10 @@ describe.skipIf(!HAS_BROWSER)('a request for approval', () => {
     await page.locator('textarea:focus').fill('Typed twice');
     await page.locator('dialog').getByRole('button', { name: 'Reverse payment' }).click();
     await page.getByText('Sent for approval.').waitFor();
-    const [request] = await pendingOf(account.id);
-    await page.goto(`${console.origin}/approvals?open=${request.id}`);
+    await page.getByText('Waits for approval').waitFor();
+    expect(await page.getByRole('button', { name: 'Reverse payment' }).count()).toBe(0);
+    await expectAccessible(page);
+    await page.getByRole('link', { name: 'Show the request' }).click();
     await page.getByText('You sent this request.').waitFor();
     expect(await page.getByRole('button', { name: 'Approve', exact: true }).count()).toBe(0);
     await expectAccessible(page);
@@ -87,6 +89,24 @@ describe.skipIf(!HAS_BROWSER)('a request for approval', () => {
     await page.getByText('Request withdrawn').waitFor();
     expect(await pendingOf(account.id)).toEqual([]);
     expect((await console.call('GET', `/payments/${payment.id}`)).status).toBe('matched');
+  });
+
+  it('is shown on the page of its account, and a second request gets a sentence', async () => {
+    const { account, page } = await openWithCredit(5_000);
+    await console.call('POST', `/accounts/${account.id}/credit/refund`, {
+      amount: 3_000,
+      reason: 'Too much',
+    });
+    await page.getByText('Waits for approval').waitFor(); // Live: without a reload.
+    await expectAccessible(page);
+    await chooseAction(page, 'Refund credit');
+    const dialog = page.locator('dialog');
+    await dialog.locator('input[name=amount]').fill('4000');
+    await dialog.locator('textarea').fill('Paid too much');
+    await dialog.getByRole('button', { name: 'Refund credit' }).click();
+    await dialog.getByText('A request for this already waits for approval').waitFor();
+    expect(await textOf(dialog.locator('.notice'))).not.toContain('id:');
+    console.complaints.splice(0); // The browser reports the answer 409.
   });
 
   it('shows what has changed since it was sent, and is rejected with a reason', async () => {

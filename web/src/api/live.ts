@@ -24,6 +24,7 @@ const LAST_PROOF = '/api/reports/proof/last';
 const PATHS: Readonly<Partial<Record<Resource, readonly string[]>>> = {
   account: ['/api/accounts', '/api/approvals', '/api/reports'],
   payment: ['/api/payments', '/api/accounts', '/api/approvals', '/api/reports', '/api/reconciliations'],
+  approval: ['/api/approvals', '/api/payments/{id}', '/api/accounts/{id}'],
   payment_request: ['/api/payment-requests', '/api/accounts/{accountId}/payment-requests'],
   status_query: ['/api/status-queries'],
   notification: ['/api/notifications', '/api/payments'],

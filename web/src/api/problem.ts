@@ -1,4 +1,5 @@
 import type { ErrorCode } from '@account-management/client';
+import { t } from '../i18n/index.ts';
 
 /** Why a request failed. */
 export interface Problem {
@@ -20,6 +21,8 @@ export function problemOf(error: unknown): Problem | undefined {
   if (error === null || error === undefined) return undefined;
   if (!isErrorBody(error)) return { code: 'CONNECTION', message: '', fields: [], details: {} };
   const { code, message, details = {} } = error.error;
+  if (code === 'DUPLICATE_ENTRY' && details.resource === 'approval')
+    return { code, message: t('problem.pendingApproval', { id: Number(details.id) }), fields: [], details };
   return { code, message, fields: fieldsOf(code, message, details), details };
 }
 

@@ -169,11 +169,16 @@ function FormNotice({ problem, form }: { problem: FormProblem; form: HTMLFormEle
   return (
     <Notice tone="bad" title={t('form.failed')}>
       {unplaced.length > 0
-        ? unplaced.map(({ path, message }) => <p key={path}>{`${path}: ${message}`}</p>)
+        ? unplaced.map(({ path, message }) => (
+            <p key={path}>{SENTENCES.includes(problem.code) ? message : `${path}: ${message}`}</p>
+          ))
         : problem.message}
     </Notice>
   );
 }
+
+/** The codes whose message is a sentence. Other messages continue the name of a field, such as "amount: must be positive". */
+const SENTENCES = ['DUPLICATE_ENTRY', 'NOT_FOUND'];
 
 /** The path of a list, from the path of one of its elements: `types` for `types[0]`. */
 function listOf(path: string): string {

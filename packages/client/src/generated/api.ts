@@ -2077,7 +2077,7 @@ export interface paths {
         put?: never;
         /**
          * Calculate an employee’s commission for a month
-         * @description Each sale has one line with rule, base, rate and amount. A new calculation replaces the lines. `leftOut` names the sales that no commission has. If the commission of the month is already paid, the answer is DUPLICATE_ENTRY.
+         * @description Each sale has one line with rule, base, rate and amount. A new calculation replaces the lines. `leftOut` names the sales that no commission has. If the commission of the month is already paid, the answer is DUPLICATE_ENTRY. A month after the present one is refused.
          *
          *     Needs the permission `commissions:calculate` (roles: admin, manager, finance).
          */
@@ -2991,6 +2991,8 @@ export interface components {
             updatedAt: string;
             customer?: components["schemas"]["ExpandedCustomer"];
             product?: components["schemas"]["ExpandedProduct"];
+            /** @description The requests that wait for approval. For an account: also those for its payments. Missing if there are none, and in all answers except those to GET by id. */
+            pendingApprovals?: components["schemas"]["PendingApproval"][];
         };
         /** @description A pending account became active. */
         AccountActivatedEvent: {
@@ -3598,6 +3600,7 @@ export interface components {
          *         {
          *           "status": "active",
          *           "count": 1,
+         *           "receivableCount": 1,
          *           "contractValue": 22800,
          *           "outstanding": 19200,
          *           "arrears": 0,
@@ -3609,6 +3612,7 @@ export interface components {
          *           "productId": 1,
          *           "productName": "Home system 40 W",
          *           "count": 1,
+         *           "receivableCount": 1,
          *           "contractValue": 22800,
          *           "outstanding": 19200,
          *           "arrears": 0,
@@ -3719,6 +3723,8 @@ export interface components {
             byStatus: {
                 status: components["schemas"]["AccountStatus"];
                 count: number;
+                /** @description The accounts behind the outstanding sum: those that are active, suspended, defaulted, repossessed. They add up to the accounts of the buckets. */
+                receivableCount: number;
                 /** @description In units of the currency. */
                 contractValue: number;
                 /** @description In units of the currency. */
@@ -3732,6 +3738,8 @@ export interface components {
                 productId: number;
                 productName: string;
                 count: number;
+                /** @description The accounts behind the outstanding sum: those that are active, suspended, defaulted, repossessed. They add up to the accounts of the buckets. */
+                receivableCount: number;
                 /** @description In units of the currency. */
                 contractValue: number;
                 /** @description In units of the currency. */
@@ -6958,6 +6966,8 @@ export interface components {
             updatedAt: string;
             account?: components["schemas"]["ExpandedAccount"] | null;
             customer?: components["schemas"]["ExpandedCustomer"] | null;
+            /** @description The requests that wait for approval. For an account: also those for its payments. Missing if there are none, and in all answers except those to GET by id. */
+            pendingApprovals?: components["schemas"]["PendingApproval"][];
         };
         /** @description An unmatched payment was assigned to an account: by staff, or because the provider reported more about it. */
         PaymentAssignedEvent: {
@@ -7786,6 +7796,18 @@ export interface components {
                 /** @description The names of the fields in the request. */
                 changedFields: string[];
             };
+        };
+        /**
+         * @example {
+         *       "id": 1,
+         *       "action": "reverse_payment",
+         *       "paymentId": 1
+         *     }
+         */
+        PendingApproval: {
+            id: number;
+            action: components["schemas"]["ApprovalAction"];
+            paymentId: number | null;
         };
         /** @enum {string} */
         Permission: "customers:read" | "customers:create" | "customers:change" | "kyc:read" | "kyc:submit" | "kyc:decide" | "accounts:read" | "accounts:create" | "accounts:change-status" | "payments:read" | "payments:record" | "payment-requests:read" | "payment-requests:create" | "payments:reverse" | "payers:read" | "payments:assign" | "credit:transfer" | "credit:refund" | "approvals:read" | "approvals:decide" | "reconciliations:read" | "reconciliations:create" | "commissions:read" | "commissions:read-own" | "commissions:calculate" | "commissions:approve" | "commission-rules:write" | "reports:read" | "audit:read" | "events:read" | "events:follow" | "users:administer" | "api-keys:administer" | "webhook-endpoints:administer" | "catalogue:write" | "invoices:read" | "invoices:create" | "invoices:void" | "catalogue:read" | "exports:read" | "imports:run";
@@ -19321,7 +19343,7 @@ export interface operations {
                 /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, lineNumber, result, receipt, completedAt, amount, reference, payer, payerName, paymentId, dayDiffers, createdAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, separated by commas. Fields: id, lineNumber, result, receipt, completedAt, amount, reference, payer, payerName, paymentId, paymentStatus, paymentDate, reconciliationId, dayDiffers, createdAt. Default: createdAt:desc. */
                 sort?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -19383,6 +19405,31 @@ export interface operations {
                  * @example {}
                  */
                 "filter[paymentId]"?: components["schemas"]["IntegerFilter"];
+                /**
+                 * @description filter[paymentStatus][op]=value, operators eq, ne, in, nin, isnull; filter[paymentStatus]=value means eq. Values: matched, unmatched, reversed.
+                 * @example {}
+                 */
+                "filter[paymentStatus]"?: {
+                    /** @enum {string} */
+                    eq?: "matched" | "unmatched" | "reversed";
+                    /** @enum {string} */
+                    ne?: "matched" | "unmatched" | "reversed";
+                    /** @description At most 100 values, separated by commas. */
+                    in?: string;
+                    /** @description At most 100 values, separated by commas. */
+                    nin?: string;
+                    isnull?: boolean;
+                };
+                /**
+                 * @description filter[paymentDate][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentDate]=value means eq.
+                 * @example {}
+                 */
+                "filter[paymentDate]"?: components["schemas"]["DateFilter"];
+                /**
+                 * @description filter[reconciliationId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[reconciliationId]=value means eq.
+                 * @example {}
+                 */
+                "filter[reconciliationId]"?: components["schemas"]["IntegerFilter"];
                 /**
                  * @description filter[dayDiffers][op]=value, operators eq, ne, isnull; filter[dayDiffers]=value means eq.
                  * @example {}
@@ -22758,13 +22805,16 @@ export interface operations {
                      *           "match": "prefix"
                      *         }
                      *       ],
-                     *       "message": "Search results."
+                     *       "message": "Search results.",
+                     *       "total": 1
                      *     }
                      */
                     "application/json": {
                         /** @enum {boolean} */
                         success: true;
                         data: components["schemas"]["SearchResult"][];
+                        /** @description How many customers, accounts, payments and invoices match. Counting stops at 10001. */
+                        total: number;
                         message: string;
                     };
                 };
@@ -22836,6 +22886,7 @@ export interface operations {
                      *           {
                      *             "status": "active",
                      *             "count": 1,
+                     *             "receivableCount": 1,
                      *             "contractValue": 22800,
                      *             "outstanding": 19200,
                      *             "arrears": 0,
@@ -22847,6 +22898,7 @@ export interface operations {
                      *             "productId": 1,
                      *             "productName": "Home system 40 W",
                      *             "count": 1,
+                     *             "receivableCount": 1,
                      *             "contractValue": 22800,
                      *             "outstanding": 19200,
                      *             "arrears": 0,

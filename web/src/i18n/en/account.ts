@@ -1,6 +1,7 @@
-import { paymentRequestReasons } from './codes.ts';
+import { approvalActions, paymentRequestReasons } from './codes.ts';
 
 export const account = {
+  ...approvalActions,
   'account.title': 'Account {number}',
   'account.balance.of': 'of {total}',
   'account.paidShare': '{percent} paid',

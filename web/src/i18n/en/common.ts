@@ -41,10 +41,13 @@ export const common = {
   'form.failed': 'Not saved',
   'form.required': 'Required',
   'form.optional': 'optional',
+  'problem.pendingApproval':
+    'A request for this already waits for approval (number {id}). It must be approved, rejected or withdrawn first.',
   'problem.connection': 'No connection to the service',
   'problem.forbidden': 'Your role may not do this.',
   'problem.loading': 'This could not be loaded',
   'list.page': 'Page {page} of {pages}',
+  'list.some': '{shown} of {total}',
   'list.total': '{total} in all',
   'list.next': 'Next page',
   'list.previous': 'Previous page',

@@ -1,8 +1,9 @@
-import { matchMethods } from './codes.ts';
+import { approvalActions, matchMethods } from './codes.ts';
 import { providerAnswer } from './provider-answer.ts';
 
 export const payment = {
   ...providerAnswer,
+  ...approvalActions,
   'payment.title': 'Payment {id}',
   'payment.source': 'Source',
   'payment.match': 'Account found by',

@@ -16,6 +16,8 @@ export const shared = {
   'customer.nationalId': 'National ID',
   'customer.kyc': 'Identity check',
   'find.placeholder': 'Name, phone, account, reference or invoice',
+  'find.some': '{shown} of {total} results. Type more to see the others.',
+  'find.many': '{shown} of more than {total} results. Type more to see the others.',
   'find.results.one': '{count} result',
   'find.results.other': '{count} results',
   'find.none': 'Nothing found. Try part of a name, a phone number, or an account number.',
@@ -32,5 +34,7 @@ export const shared = {
   'users.employee.hint': 'An agent sees the commissions of this employee.',
   'users.noEmployee': 'Nobody',
   'approval.sent': 'Sent for approval. Another user has to approve it.',
+  'approval.waits': 'Waits for approval',
+  'approval.show': 'Show the request',
   'approval.needed': 'Above {limit}, another user has to approve this.',
 } as const;

@@ -1,7 +1,8 @@
 import type { account as en } from '../en/account.ts';
-import { paymentRequestReasons } from './codes.ts';
+import { approvalActions, paymentRequestReasons } from './codes.ts';
 
 export const account: Record<keyof typeof en, string> = {
+  ...approvalActions,
   'account.title': 'Akaunti {number}',
   'account.balance.of': 'ya {total}',
   'account.paidShare': '{percent} imelipwa',

@@ -43,10 +43,13 @@ export const common: Record<keyof typeof en, string> = {
   'form.failed': 'Haijahifadhiwa',
   'form.required': 'Inahitajika',
   'form.optional': 'si lazima',
+  'problem.pendingApproval':
+    'Tayari kuna ombi la jambo hili linalosubiri idhini (namba {id}). Lazima kwanza liidhinishwe, likataliwe au liondolewe.',
   'problem.connection': 'Hakuna mawasiliano na huduma',
   'problem.forbidden': 'Wadhifa wako hauruhusu kufanya hivi.',
   'problem.loading': 'Imeshindikana kupakia',
   'list.page': 'Ukurasa {page} kati ya {pages}',
+  'list.some': '{shown} kati ya {total}',
   'list.total': 'Jumla {total}',
   'list.next': 'Ukurasa unaofuata',
   'list.previous': 'Ukurasa uliotangulia',

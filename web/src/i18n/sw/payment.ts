@@ -1,9 +1,10 @@
 import type { payment as en } from '../en/payment.ts';
-import { matchMethods } from './codes.ts';
+import { approvalActions, matchMethods } from './codes.ts';
 import { providerAnswer } from './provider-answer.ts';
 
 export const payment: Record<keyof typeof en, string> = {
   ...providerAnswer,
+  ...approvalActions,
   'payment.title': 'Malipo {id}',
   'payment.source': 'Chanzo',
   'payment.match': 'Akaunti ilipatikana kwa',

@@ -17,6 +17,8 @@ export const shared: Record<keyof typeof en, string> = {
   'customer.nationalId': 'Kitambulisho cha taifa',
   'customer.kyc': 'Uthibitisho wa utambulisho',
   'find.placeholder': 'Jina, simu, akaunti, kumbukumbu au ankara',
+  'find.some': 'Matokeo {shown} kati ya {total}. Andika zaidi ili kuona mengine.',
+  'find.many': 'Matokeo {shown} kati ya zaidi ya {total}. Andika zaidi ili kuona mengine.',
   'find.results.one': 'Tokeo {count}',
   'find.results.other': 'Matokeo {count}',
   'find.none': 'Hakuna kilichopatikana. Jaribu sehemu ya jina, namba ya simu, au namba ya akaunti.',
@@ -33,5 +35,7 @@ export const shared: Record<keyof typeof en, string> = {
   'users.employee.hint': 'Wakala huona kamisheni za mfanyakazi huyu.',
   'users.noEmployee': 'Hakuna',
   'approval.sent': 'Limetumwa kwa idhini. Mtumiaji mwingine anapaswa kuliidhinisha.',
+  'approval.waits': 'Inasubiri idhini',
+  'approval.show': 'Onyesha ombi',
   'approval.needed': 'Zaidi ya {limit}, mtumiaji mwingine anapaswa kuidhinisha.',
 };

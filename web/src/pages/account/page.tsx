@@ -12,6 +12,7 @@ import { Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { MoreActions } from '../../ui/menu.tsx';
 import { Columns, Facts, PageHead, Panel, Stat, Stats } from '../../ui/panel.tsx';
 import { DownloadButton } from '../shared/download-button.tsx';
+import { PendingApprovals } from '../shared/pending-approvals.tsx';
 import { describeInstalments } from '../shared/plan.ts';
 import { ACCOUNT_TONES, PAYMENT_STATE_TONES } from '../shared/tones.ts';
 import { Explanation } from './explanation.tsx';
@@ -83,6 +84,7 @@ function AccountPage({ account }: { account: Account }) {
         <span>{account.product?.name}</span>
         {account.status !== 'active' && account.reason && <span className="muted">{account.reason}</span>}
       </PageHead>
+      <PendingApprovals approvals={account.pendingApprovals} />
       <KeyFigures account={account} />
       <Columns
         main={

@@ -11,6 +11,7 @@ import { Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { Facts, PageHead, Panel } from '../../ui/panel.tsx';
 import { usePaymentMethods } from '../shared/catalogue.ts';
 import { metadataFacts } from '../shared/metadata.ts';
+import { PendingApprovals } from '../shared/pending-approvals.tsx';
 import { mayAskProvider, PaymentAnswer } from '../shared/provider-answer.tsx';
 import { PAYMENT_TONES } from '../shared/tones.ts';
 import { ReversalDialog } from './reversal-dialog.tsx';
@@ -29,7 +30,7 @@ export function Page({ id }: { id: string }) {
 
 function PaymentPage({ payment }: { payment: Payment }) {
   const [isReversing, setIsReversing] = useState(false);
-  const { id, status, accountId, accountNumber, customer } = payment;
+  const { id, status, accountId, accountNumber, customer, pendingApprovals } = payment;
   const method = usePaymentMethods().find((row) => row.id === payment.paymentMethodId);
   return (
     <div className="narrow">
@@ -38,7 +39,8 @@ function PaymentPage({ payment }: { payment: Payment }) {
         title={format.money(payment.amount)}
         actions={
           may('payments:reverse') &&
-          status !== 'reversed' && (
+          status !== 'reversed' &&
+          !pendingApprovals?.length && (
             <Button kind="danger" onClick={() => setIsReversing(true)}>
               {t('payment.reverse')}
             </Button>
@@ -48,6 +50,7 @@ function PaymentPage({ payment }: { payment: Payment }) {
         <Badge tone={PAYMENT_TONES[status]}>{tValue('paymentStatus', status)}</Badge>
         {payment.reversalReason && <span>{payment.reversalReason}</span>}
       </PageHead>
+      <PendingApprovals approvals={pendingApprovals} />
       <Panel title={t('field.details')}>
         <Facts
           rows={[
