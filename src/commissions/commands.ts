@@ -8,7 +8,15 @@ import { maxAmountMinor, maxAmountText } from '../core/values/money.ts';
 import { findEmployee } from '../employees/store.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
-import { type CurrentRule, checkSales, checkSoldAccounts, commissionOf, hasEnded, ruleFor } from './rules.ts';
+import {
+  type CurrentRule,
+  checkPeriod,
+  checkSales,
+  checkSoldAccounts,
+  commissionOf,
+  hasEnded,
+  ruleFor,
+} from './rules.ts';
 import {
   type CalculateBody,
   MAX_LINES,
@@ -54,6 +62,7 @@ export async function calculateCommission(context: Context, actor: Actor, body: 
   if (!includesDerived && sales.length === 0) {
     throw invalidField('salesData', 'must have sales if includeDerived is false');
   }
+  checkPeriod(period, today(context));
   checkSales(sales, period);
   return inTransaction(context.db, async (tx) => {
     if (!(await findEmployee(tx, employeeId))) throw notFound('employee', employeeId, 'employeeId');

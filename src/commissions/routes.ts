@@ -37,7 +37,7 @@ export function commissionRoutes(api: Api, context: Context): void {
         operationId: 'calculateCommission',
         summary: 'Calculate an employee’s commission for a month',
         description:
-          'Each sale has one line with rule, base, rate and amount. A new calculation replaces the lines. `leftOut` names the sales that no commission has. If the commission of the month is already paid, the answer is DUPLICATE_ENTRY.',
+          'Each sale has one line with rule, base, rate and amount. A new calculation replaces the lines. `leftOut` names the sales that no commission has. If the commission of the month is already paid, the answer is DUPLICATE_ENTRY. A month after the present one is refused.',
         body: CalculateBody,
         response: { 200: Envelope(Commission, 'Commission calculated.') },
       },

@@ -1,6 +1,6 @@
 import { isStatusIn } from '../account-status/rules.ts';
 import type { AccountStatus } from '../core/database/tables.ts';
-import { type FieldProblem, invalid } from '../core/http/errors.ts';
+import { type FieldProblem, invalid, invalidField } from '../core/http/errors.ts';
 import { compareDates, lastOfMonth, type PlainDate } from '../core/values/dates.ts';
 import { divideHalfUp, type Minor } from '../core/values/money.ts';
 import type { Sale } from './schema.ts';
@@ -10,6 +10,12 @@ const BASIS_POINTS = 10_000n;
 /** Whether the business day is after the month. A paid commission does not change, so sales that follow would earn nothing. */
 export function hasEnded(period: string, day: PlainDate): boolean {
   return compareDates(day, lastOfMonth(`${period}-01` as PlainDate)) > 0;
+}
+
+/** @throws AppError VALIDATION_ERROR for a month after the month of the business day: it has no sales yet. */
+export function checkPeriod(period: string, day: PlainDate): void {
+  const month = day.slice(0, 7);
+  if (period > month) throw invalidField('period', `must not be after ${month}, the present month`);
 }
 
 /** @throws AppError VALIDATION_ERROR with the problems of all sales, such as a repeated account or a date outside the period. */

@@ -114,6 +114,14 @@ describe('POST /commissions/calculate', () => {
     expect(refused.body.error.message).toContain('at most 10000 sales');
   });
 
+  it('refuses a month in the future, and accepts the present month', async () => {
+    const employeeId = await newEmployee();
+    const refused = await calculate({ employeeId, period: '2026-12', salesData: [{ productId: 1 }] });
+    expect(wrongFields(refused)).toEqual(['period']);
+    expect(refused.body.error.details.fields[0].message).toContain('must not be after 2026-11');
+    expect((await calculate({ employeeId, period: '2026-11' })).status).toBe(200);
+  });
+
   it.each(['0000-01', '1899-12', '3000-01'])('refuses the period %s', async (period) => {
     expect((await calculate({ employeeId: await newEmployee(), period })).status).toBe(400);
   });

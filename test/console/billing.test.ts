@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { expectAccessible, HAS_BROWSER, newAccount, SIZES, useConsole } from './console.ts';
+import { dayBefore, expectAccessible, HAS_BROWSER, newAccount, SIZES, useConsole } from './console.ts';
 
 describe.skipIf(!HAS_BROWSER)('billing', () => {
   const console = useConsole();
@@ -59,9 +59,13 @@ describe.skipIf(!HAS_BROWSER)('billing', () => {
       const calculate = async () => {
         await page.getByRole('button', { name: 'Calculate commission' }).click();
         await page.locator('dialog [name=employeeId]:focus').selectOption({ label: `<b>Agent ${size}</b>` });
+        const period = page.locator('dialog [name=period]');
+        const today = dayBefore(0);
+        expect(await period.inputValue()).toBe(dayBefore(Number(today.slice(8))).slice(0, 7));
+        await period.fill(today.slice(0, 7));
+        await period.focus();
       };
       await calculate();
-      await page.keyboard.press('Tab');
       await page.keyboard.press('Enter');
       const row = page.locator('tbody tr', { hasText: `<b>Agent ${size}</b>` });
       await row.getByText('Calculated').waitFor();

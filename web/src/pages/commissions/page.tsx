@@ -6,6 +6,7 @@ import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
 import { settings } from '../../api/settings.ts';
 import { useWrite } from '../../api/write.ts';
+import { daysOf } from '../../i18n/days.ts';
 import { format, t, tCount, tValue } from '../../i18n/index.ts';
 import type { Tone } from '../../ui/badge.tsx';
 import { Actions, Button } from '../../ui/button.tsx';
@@ -88,7 +89,8 @@ export function Page() {
 function CalculateDialog({ employees, onClose }: { employees: Schemas['Employee'][]; onClose(): void }) {
   const calculate = useWrite('post', '/api/commissions/calculate');
   const [employeeId, setEmployeeId] = useState('');
-  const [period, setPeriod] = useState(settings().today.slice(0, 7));
+  // The present month still gets sales.
+  const [period, setPeriod] = useState(daysOf('lastMonth', settings().today).from.slice(0, 7));
   return (
     <FormDialog
       title={t('commissions.calculate')}
@@ -153,7 +155,7 @@ function EarlierSales({ employeeId, period }: { employeeId: string; period: stri
       },
     },
   });
-  const found = sales.data?.data ?? [];
+  const { data: found = [], pagination: { total = 0 } = {} } = sales.data ?? {};
   if (found.length === 0) return null;
   return (
     <fieldset className="checks">
@@ -170,6 +172,11 @@ function EarlierSales({ employeeId, period }: { employeeId: string; period: stri
           })}
         />
       ))}
+      {total > found.length && (
+        <p className="muted">
+          {t('list.some', { shown: format.number(found.length), total: format.number(total) })}
+        </p>
+      )}
     </fieldset>
   );
 }
