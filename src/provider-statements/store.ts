@@ -93,7 +93,9 @@ export function listLines(db: Db, statementId: number, plan: ListPlan) {
             where is_reversal and not is_inferred and linked_receipt = l.receipt) r) end as taken_back_minor
       from provider_statement_lines l join provider_statements s on s.id = l.statement_id
         left join payments p on p.id = l.payment_id`,
-    from: sql`from provider_statement_lines l join provider_statements s on s.id = l.statement_id`,
+    from: sql`
+      from provider_statement_lines l join provider_statements s on s.id = l.statement_id
+        left join payments p on p.id = l.payment_id`,
     where: [sql<boolean>`l.statement_id = ${statementId}`],
   });
 }

@@ -33,6 +33,39 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
     return { file: statementFile(`november-${files}.csv`, `Sunrise ${files}`, lines), accountId: id };
   }
 
+  it('offer to reconcile only payments that no earlier statement has reconciled', async () => {
+    const { accountNumber } = await newAccount(console);
+    for (const TransID of ['TWICE1', 'TWICE2'])
+      await console.call(
+        'POST',
+        '/webhooks/payments/mobilemoney',
+        notification({ TransID, BillRefNumber: accountNumber, TransAmount: '400.00' }),
+      );
+    const page = await console.open('/statements');
+    const upload = async (organisation: string, receipts: string[]) => {
+      await page.goto(`${console.origin}/statements`);
+      await page.getByRole('button', { name: 'Choose a file' }).waitFor();
+      const lines = receipts.map((receipt) => ({ receipt, amount: '400.00', account: accountNumber }));
+      await choose(page, statementFile(`${organisation}.csv`, organisation, lines));
+      await page.waitForURL('**/statements/*');
+      await page.locator('.page-sub .badge', { hasText: 'Compared' }).waitFor();
+    };
+    const reconcile = async (name: string) => {
+      await page.getByRole('button', { name }).click();
+      await page.locator('dialog input:focus').waitFor();
+      await page.keyboard.press('Enter');
+      await page.getByRole('button', { name }).waitFor({ state: 'detached' });
+    };
+    await upload('Morning', ['TWICE1']);
+    await reconcile('Reconcile 1 payment');
+    await upload('Whole day', ['TWICE1', 'TWICE2']);
+    await reconcile('Reconcile 1 payment');
+    await statValue(page, 'Reconciled').getByText('1', { exact: true }).waitFor();
+    await page.getByText('1 more was reconciled in another way').waitFor();
+    await expectAccessible(page);
+    expect(await page.getByRole('button', { name: /^Reconcile/ }).count()).toBe(0);
+  });
+
   const choose = (page: Page, file: ReturnType<typeof statementFile>) =>
     page.locator('input[type=file]').setInputFiles(file);
 

@@ -48,6 +48,10 @@ export const providerStatements: Record<keyof typeof en, string> = {
   'providerStatements.differences.some': 'Tazama hapa chini la kufanya',
   'providerStatements.differences.none': 'Hakuna la kufanya',
   'providerStatements.reconciledCount': 'Yaliyosuluhishwa',
+  'providerStatements.elsewhere.one':
+    'Malipo {count} zaidi yalisuluhishwa kwa njia nyingine, kama kwa taarifa ya awali',
+  'providerStatements.elsewhere.other':
+    'Malipo {count} zaidi yalisuluhishwa kwa njia nyingine, kama kwa taarifa ya awali',
   'providerStatements.imported': '{count} yameingizwa',
   'providerStatements.isReconciled': 'Yamesuluhishwa',
   'providerStatements.results': 'Ikilinganishwa na vitabu',

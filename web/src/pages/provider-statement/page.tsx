@@ -76,7 +76,7 @@ function StatementActions({ statement }: { statement: Statement }) {
   const matching = useWrite('post', '/api/reconciliations/statements/{id}/match');
   const params = { path: { id: statement.id } };
   const missing = linesOf(statement, 'missing_in_books').lines;
-  const unreconciled = linesOf(statement, 'matched').lines - statement.progress.reconciled;
+  const { count: unreconciled = 0, lastDay } = useReconcilable(statement.id);
   const isDone = statement.status === 'done';
   const isSending = importing.isSending || matching.isSending;
   return (
@@ -95,12 +95,50 @@ function StatementActions({ statement }: { statement: Statement }) {
       <Button isBusy={isSending} onClick={() => void matching.send({ params })}>
         {t('providerStatements.matchAgain')}
       </Button>
-      {isOpen && <ReconcileDialog statement={statement} onClose={() => setIsOpen(false)} />}
+      {isOpen && (
+        <ReconcileDialog
+          statement={statement}
+          earliest={latestOf(statement.periodEnd, lastDay)}
+          onClose={() => setIsOpen(false)}
+        />
+      )}
     </>
   );
 }
 
-function ReconcileDialog({ statement, onClose }: { statement: Statement; onClose(): void }) {
+/** The payments of matched lines that no batch has, and the latest day of these payments. */
+function useReconcilable(id: number): { count: number | undefined; lastDay: string | null } {
+  const query = {
+    'filter[result]': { eq: 'matched' as const },
+    'filter[reconciliationId]': { isnull: true },
+    'filter[paymentStatus]': { ne: 'reversed' as const },
+    sort: 'paymentDate:desc',
+    limit: 1,
+  };
+  const lines = api.useQuery('get', '/api/reconciliations/statements/{id}/lines', {
+    params: { path: { id }, query },
+  });
+  const { data, pagination } = lines.data ?? {};
+  return { count: pagination?.total, lastDay: data?.[0]?.paymentDate ?? null };
+}
+
+function latestOf(...days: (string | null)[]): string | null {
+  return (
+    days
+      .filter((day) => day !== null)
+      .toSorted()
+      .at(-1) ?? null
+  );
+}
+
+interface ReconcileDialogProps {
+  statement: Statement;
+  /** The first day that is not before a payment. */
+  earliest: string | null;
+  onClose(): void;
+}
+
+function ReconcileDialog({ statement, earliest, onClose }: ReconcileDialogProps) {
   const reconcile = useWrite('post', '/api/reconciliations/statements/{id}/reconcile');
   return (
     <FormDialog
@@ -117,7 +155,7 @@ function ReconcileDialog({ statement, onClose }: { statement: Statement; onClose
         })
       }
     >
-      <ReconciliationDate earliest={statement.periodEnd} />
+      <ReconciliationDate earliest={earliest} />
     </FormDialog>
   );
 }
@@ -147,6 +185,8 @@ function Progress({ statement: { status, progress } }: { statement: Statement })
 function Figures({ statement }: { statement: Statement }) {
   const { progress } = statement;
   const matched = linesOf(statement, 'matched');
+  const { count: open = matched.lines } = useReconcilable(statement.id);
+  const elsewhere = matched.lines - progress.reconciled - open;
   const differences = differencesOf(statement);
   return (
     <Stats>
@@ -171,7 +211,14 @@ function Figures({ statement }: { statement: Statement }) {
       <Stat
         label={t('providerStatements.reconciledCount')}
         value={format.number(progress.reconciled)}
-        hint={t('providerStatements.imported', { count: format.number(progress.imported) })}
+        hint={
+          <>
+            {t('providerStatements.imported', { count: format.number(progress.imported) })}
+            {elsewhere > 0 && (
+              <span className="stat-change">{tCount('providerStatements.elsewhere', elsewhere)}</span>
+            )}
+          </>
+        }
       />
     </Stats>
   );
