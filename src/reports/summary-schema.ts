@@ -41,6 +41,9 @@ const Opened = {
 
 const group = {
   count: Type.Integer(),
+  receivableCount: Type.Integer({
+    description: `The accounts behind the outstanding sum: those that are ${statusesIn('receivable').join(', ')}. They add up to the accounts of the buckets.`,
+  }),
   contractValue: Money,
   outstanding: Money,
   arrears: Money,
@@ -147,6 +150,7 @@ export const AccountSummary = Type.Object(
           {
             status: 'active',
             count: 1,
+            receivableCount: 1,
             contractValue: 22800,
             outstanding: 19200,
             arrears: 0,
@@ -158,6 +162,7 @@ export const AccountSummary = Type.Object(
             productId: 1,
             productName: 'Home system 40 W',
             count: 1,
+            receivableCount: 1,
             contractValue: 22800,
             outstanding: 19200,
             arrears: 0,

@@ -39,6 +39,10 @@ export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, pe
   const urlIfToday = (url: string) => (days.isToday ? url : null);
   const group = (rows: SummaryFigures[], url: string) => ({
     count: count(rows, 'accounts'),
+    receivableCount: count(
+      rows.filter(({ bucket }) => bucket !== null),
+      'accounts',
+    ),
     contractValue: money(rows, 'contract'),
     outstanding: money(rows, 'outstanding'),
     arrears: money(rows, 'arrears'),

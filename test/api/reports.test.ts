@@ -217,6 +217,9 @@ describe('GET /reports/accounts/summary', () => {
       expect(units(sum(daysPastDue, ({ balance }: Any) => cents(balance)))).toBe(outstanding);
       expect(units(sum(byProduct, (row: Any) => cents(row.outstanding)))).toBe(outstanding);
       expect(units(sum(byStatus, (row: Any) => cents(row.outstanding)))).toBe(outstanding);
+      const accounts = sum(daysPastDue, ({ count }: Any) => count);
+      for (const groups of [byProduct, byStatus])
+        expect(sum(groups, ({ receivableCount }: Any) => receivableCount)).toBe(accounts);
       expect(par30.denominator).toBe(outstanding);
     },
   );

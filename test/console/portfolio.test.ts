@@ -59,6 +59,20 @@ describe.skipIf(!HAS_BROWSER)('the portfolio', () => {
     await expectAccessible(page);
   });
 
+  it.each(SIZES)('counts the accounts of the products as its figures do (%s)', async (_name, viewport) => {
+    const { id: accountId } = await newAccount(console);
+    await console.call('POST', '/payments', { accountId, amount: 22_800, paymentMethodId: 2 });
+    const page = await openPortfolio({ viewport });
+    const { daysPastDue } = await summary();
+    const accounts = daysPastDue.reduce((sum: number, { count }: { count: number }) => sum + count, 0);
+    await page.locator('.stat', { hasText: 'Outstanding' }).getByText(`${accounts} accounts`).waitFor();
+    const products = page.locator('.panel', { hasText: 'Products' });
+    const counts = await products.locator('td[data-label=Accounts]').allTextContents();
+    expect(counts.reduce((sum, count) => sum + Number(count), 0)).toBe(accounts);
+    await products.getByText('Not counted:').waitFor();
+    await expectAccessible(page);
+  });
+
   it('shows the figures of each month to a user of the keyboard', async () => {
     const page = await openPortfolio();
     await page.getByText('Show as a table').click();

@@ -47,6 +47,19 @@ describe.skipIf(!HAS_BROWSER)('the page Today', () => {
     },
   );
 
+  it.each(SIZES)('lists late accounts of every status, like the call list (%s)', async (size, viewport) => {
+    const firstName = `Atieno ${size}`;
+    const { id } = await newAccount(console, { firstName, activationDate: dayBefore(700) });
+    for (const status of ['suspended', 'defaulted', 'repossessed'])
+      await console.call('PUT', `/accounts/${id}`, { status, reason: 'Never paid' });
+    const page = await console.open('/today', { viewport });
+    const row = page.locator('tr', { hasText: firstName });
+    await row.getByText('Repossessed').waitFor();
+    await page.getByRole('link', { name: 'Call list of all late accounts' }).click();
+    await row.getByText('Repossessed').waitFor();
+    await expectAccessible(page);
+  });
+
   it('compares the money of today and of the week with the week before, in words and without a further request', async () => {
     const weekday = { weekday: 'short', timeZone: 'UTC' } as const;
     const day = new Intl.DateTimeFormat('en-KE', weekday).format(new Date(dayBefore(7)));

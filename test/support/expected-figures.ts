@@ -134,6 +134,7 @@ export function portfolioOf(raw: RawPortfolio, span: Span) {
     const owing = accounts.filter((a) => a.model?.isReceivable);
     return {
       count: accounts.length,
+      receivableCount: owing.length,
       contractValue: units(sum(accounts, (a) => a.total)),
       outstanding: units(sum(owing, (a) => a.balance)),
       arrears: units(sum(owing, (a) => a.arrears)),

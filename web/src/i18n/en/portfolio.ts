@@ -25,6 +25,8 @@ export const portfolio = {
   'portfolio.trend.table': 'Show as a table',
   'portfolio.products': 'Products',
   'portfolio.products.none': 'No accounts yet.',
+  'portfolio.ended.one': 'Not counted: {count} account that is completed, written off or not active yet.',
+  'portfolio.ended.other': 'Not counted: {count} accounts that are completed, written off or not active yet.',
   'portfolio.count': 'Accounts',
   'portfolio.late.title': 'Call list',
   'portfolio.late.all': 'All late',

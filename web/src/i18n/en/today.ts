@@ -19,6 +19,7 @@ export const today = {
   'today.par30.other': '{count} accounts more than 30 days late',
   'today.byDay': 'Received in the last seven days',
   'today.late': 'Late for the longest time',
+  'today.late.all': 'Call list of all late accounts',
   'today.late.none': 'No account is late.',
   'today.late.since': 'Late',
   'today.attention': 'Needs attention',

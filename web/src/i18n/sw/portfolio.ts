@@ -27,6 +27,10 @@ export const portfolio: Record<keyof typeof en, string> = {
   'portfolio.trend.table': 'Onyesha kama jedwali',
   'portfolio.products': 'Bidhaa',
   'portfolio.products.none': 'Hakuna akaunti bado.',
+  'portfolio.ended.one':
+    'Haijahesabiwa: akaunti {count} iliyokamilika, iliyofutwa deni au ambayo bado haijaanza.',
+  'portfolio.ended.other':
+    'Hazijahesabiwa: akaunti {count} zilizokamilika, zilizofutwa deni au ambazo bado hazijaanza.',
   'portfolio.count': 'Akaunti',
   'portfolio.late.title': 'Orodha ya kupiga simu',
   'portfolio.late.all': 'Zote zilizochelewa',

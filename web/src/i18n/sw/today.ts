@@ -21,6 +21,7 @@ export const today: Record<keyof typeof en, string> = {
   'today.par30.other': 'Akaunti {count} zimechelewa zaidi ya siku 30',
   'today.byDay': 'Iliyopokelewa siku saba zilizopita',
   'today.late': 'Zilizochelewa kwa muda mrefu zaidi',
+  'today.late.all': 'Orodha ya kupigia simu ya akaunti zote zilizochelewa',
   'today.late.none': 'Hakuna akaunti iliyochelewa.',
   'today.late.since': 'Kuchelewa',
   'today.attention': 'Inahitaji kushughulikiwa',

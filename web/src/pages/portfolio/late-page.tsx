@@ -6,7 +6,7 @@ import { saveFile } from '../../api/download.ts';
 import { explain } from '../../api/explain.ts';
 import type { Paths, Schemas } from '../../api/paths.ts';
 import { settings } from '../../api/settings.ts';
-import { format, t } from '../../i18n/index.ts';
+import { format, t, tValue } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty, Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { useListState, writeSort } from '../../ui/list-state.ts';
@@ -15,7 +15,8 @@ import { type Column, Pager, Table } from '../../ui/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { readAllRows } from '../shared/all-rows.ts';
-import { codeColumn, moneyColumn } from '../shared/columns.tsx';
+import { codeColumn, moneyColumn, statusColumn } from '../shared/columns.tsx';
+import { ACCOUNT_TONES } from '../shared/tones.ts';
 import { csvOf } from './csv.ts';
 import { callListOf, nameOfBucket, useSummary } from './summary.ts';
 
@@ -136,6 +137,7 @@ const columns = (): Column<Account>[] => [
     canSort: true,
     show: ({ daysPastDue }) => format.number(daysPastDue),
   },
+  statusColumn(ACCOUNT_TONES, (status) => tValue('accountStatus', status)),
   moneyColumn('arrears', t('account.arrears'), ({ arrears }) => arrears),
 ];
 

@@ -109,22 +109,26 @@ function Products({ products }: { products: readonly Product[] }) {
       name: 'count',
       label: t('portfolio.count'),
       isNumber: true,
-      show: ({ count }) => format.number(count),
+      show: ({ receivableCount }) => format.number(receivableCount),
     },
     moneyColumn('arrears', t('account.arrears'), ({ arrears }) => arrears, { onPhone: 'detail' }),
     moneyColumn('outstanding', t('portfolio.outstanding'), ({ outstanding }) => outstanding),
   ];
+  const ended = products.reduce((sum, { count, receivableCount }) => sum + count - receivableCount, 0);
   return (
     <Panel title={t('portfolio.products')} isFlush>
       {products.length === 0 ? (
         <Empty>{t('portfolio.products.none')}</Empty>
       ) : (
-        <Table
-          caption={t('portfolio.products')}
-          columns={columns}
-          rows={products}
-          keyOf={({ productId }) => productId}
-        />
+        <>
+          <Table
+            caption={t('portfolio.products')}
+            columns={columns}
+            rows={products}
+            keyOf={({ productId }) => productId}
+          />
+          {ended > 0 && <p className="table-foot muted">{tCount('portfolio.ended', ended)}</p>}
+        </>
       )}
     </Panel>
   );
