@@ -4,13 +4,21 @@ import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { examplesOf, ok } from '../core/http/envelope.ts';
 import { SearchQuery, SearchResult } from './schema.ts';
+import { MAX_COUNTED } from './store.ts';
 import { search } from './view.ts';
 
 const SearchResults = Type.Object(
-  { success: Type.Literal(true), data: Type.Array(SearchResult), message: Type.String() },
+  {
+    success: Type.Literal(true),
+    data: Type.Array(SearchResult),
+    total: Type.Integer({
+      description: `How many customers, accounts, payments and invoices match. Counting stops at ${MAX_COUNTED}.`,
+    }),
+    message: Type.String(),
+  },
   {
     description: 'Search results.',
-    examples: [ok(examplesOf(SearchResult), 'Search results.')],
+    examples: [{ ...ok(examplesOf(SearchResult), 'Search results.'), total: 1 }],
   },
 );
 
@@ -30,6 +38,9 @@ export function searchRoutes(api: Api, context: Context): void {
         response: { 200: SearchResults },
       },
     },
-    async (request) => ok(await search(context, actorOf(request), request.query), 'Search results.'),
+    async (request) => {
+      const { found, total } = await search(context, actorOf(request), request.query);
+      return { ...ok(found, 'Search results.'), total };
+    },
   );
 }

@@ -81,7 +81,7 @@ function matchWords(name: string, words: readonly string[]): Match | undefined {
 }
 
 /** Returns each row once, with its best match. Sorts the rows by match (MATCHES), then by type (SEARCHED_TYPES). */
-export function rank(found: readonly Found[], limit: number): Found[] {
+export function rank(found: readonly Found[]): Found[] {
   const first = new Map<string, Found>();
   const order = ({ match, type }: Found) =>
     MATCHES.indexOf(match) * SEARCHED_TYPES.length + SEARCHED_TYPES.indexOf(type);
@@ -89,5 +89,5 @@ export function rank(found: readonly Found[], limit: number): Found[] {
     const key = `${one.type} ${one.id}`;
     if (!first.has(key)) first.set(key, one);
   }
-  return [...first.values()].slice(0, limit);
+  return [...first.values()];
 }

@@ -159,3 +159,49 @@ function withExternalId(table: 'accounts' | 'customers' | 'payments'): string {
     (select * from ${table} where external_id <> without_quotes(external_id) and without_quotes(external_id) >= $1
       order by without_quotes(external_id) ${LIMIT}))`;
 }
+
+/** Counting stops after this many rows, so that its cost does not grow with the table. */
+export const MAX_COUNTED = 10_001;
+
+/** How many customers match the words as in `findCustomersByParts`, or for short words as in `findCustomersByWordBeginnings`. */
+export async function countCustomers(db: Db, words: readonly string[]): Promise<number> {
+  const isLong = words.some((word) => word.length >= SHORTEST_PART);
+  const conditions = words.map(isLong ? isPart : beginsWord);
+  const { rows } = await sql<{ count: number }>`${sql.raw(UNNAMED)}
+    select count(*)::integer as count from (
+      select from customers c where ${sql.join(conditions, sql` and `)} limit ${sql.lit(MAX_COUNTED)}) found`.execute(
+    db,
+  );
+  return rows[0]?.count ?? 0;
+}
+
+export function countAccountsInRanges(db: Db, ranges: readonly IdRange[]): Promise<number> {
+  return count(
+    db,
+    `select count(*)::integer as count from (
+      select from unnest($1::bigint[], $2::bigint[]) as r (low, high)
+      cross join lateral (select from accounts where id between r.low and r.high limit ${MAX_COUNTED}) a limit ${MAX_COUNTED}) found`,
+    [ranges.map(([from]) => from), ranges.map(([, to]) => to)],
+  );
+}
+
+/** @param key in the form of `referenceKey`. */
+export function countPaymentsByReference(db: Db, key: string): Promise<number> {
+  return count(db, countBeginningWith('payments', 'reference_key'), [key]);
+}
+
+export function countInvoicesByNumber(db: Db, number: string): Promise<number> {
+  return count(db, countBeginningWith('invoices', 'number'), [number]);
+}
+
+/** See `beginningWith`. */
+function countBeginningWith(table: 'payments' | 'invoices', column: string): string {
+  return `select count(*)::integer as count from (
+    select ${column} from ${table} where ${column} >= $1 order by ${column} limit ${MAX_COUNTED}) found
+    where starts_with(${column}, $1)`;
+}
+
+async function count(db: Db, text: string, values: unknown[]): Promise<number> {
+  const [row] = await lookUp<{ count: number }>(db, text, values);
+  return row?.count ?? 0;
+}

@@ -25,6 +25,10 @@ import { MAX_RESULTS, type SearchQuery } from './schema.ts';
 import {
   type AccountHit,
   type CustomerHit,
+  countAccountsInRanges,
+  countCustomers,
+  countInvoicesByNumber,
+  countPaymentsByReference,
   findAccountsByExternalId,
   findAccountsInRanges,
   findCustomersByExternalId,
@@ -35,6 +39,7 @@ import {
   findPaymentsByExternalId,
   findPaymentsByReference,
   MAX_CANDIDATES,
+  MAX_COUNTED,
   type PaymentHit,
   SHORTEST_BEGINNING,
   SHORTEST_PART,
@@ -52,7 +57,7 @@ export async function search(
   { db, config }: Context,
   actor: Actor,
   { q, types, limit = MAX_RESULTS }: SearchQuery,
-): Promise<Found[]> {
+): Promise<{ found: Found[]; total: number }> {
   const text = withoutQuotes(q);
   const wanted = types === undefined ? new Set(SEARCHED_TYPES) : choicesOf(types);
   const isSearched = (type: SearchedType) => wanted.has(type) && mayDo(actor, NEEDED[type]);
@@ -63,7 +68,20 @@ export async function search(
     isSearched('payment') ? searchPayments(db, text) : [],
     isSearched('invoice') ? searchInvoices(db, text, showsNames) : [],
   ]);
-  return rank(found.flat(), limit);
+  const ranked = rank(found.flat());
+  // All rows are known if there are fewer than a page. Otherwise the statements may have stopped before the last row.
+  if (ranked.length <= limit) return { found: ranked, total: ranked.length };
+  const counts = await Promise.all([
+    isSearched('customer') ? countCustomers(db, searchWords(withoutPhonePunctuation(text))) : 0,
+    isSearched('account') ? countAccountsInRanges(db, accountsBeginningWith(text)) : 0,
+    isSearched('payment') ? countPaymentsByReference(db, referenceKey(text)) : 0,
+    isSearched('invoice') ? countInvoicesByNumber(db, text.toUpperCase()) : 0,
+  ]);
+  const counted = counts.reduce((sum, count) => sum + count, 0);
+  return {
+    found: ranked.slice(0, limit),
+    total: Math.min(MAX_COUNTED, Math.max(ranked.length, counted)),
+  };
 }
 
 async function searchCustomers(db: Db, text: string, region: string): Promise<Found[]> {

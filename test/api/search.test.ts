@@ -35,6 +35,25 @@ const titles = async (q: string, query = '') =>
   (await search(q, query)).map(({ title }: { title: string }) => title);
 
 describe('GET /search', () => {
+  it('says how many rows match, also if it does not return all', async () => {
+    for (let left = 45; left > 0; left -= 1)
+      await newCustomer(service, { firstName: 'Zipporah', lastName: `N${left}` });
+    const answer = async (query: string) =>
+      (await service.call('GET', `/search?q=zipporah&types=customer${query}`)).body;
+    for (const [query, shown] of [
+      ['', 20],
+      ['&limit=5', 5],
+    ] as const) {
+      const { data, total } = await answer(query);
+      expect([data.length, total]).toEqual([shown, 45]);
+    }
+    expect((await service.call('GET', '/search?q=Zipporah%20N45')).body).toMatchObject({ total: 1 });
+    expect((await service.call('GET', '/search?q=nobody%20at%20all')).body).toMatchObject({
+      data: [],
+      total: 0,
+    });
+  });
+
   it.each([
     ['Wanjiru Kamau', 'name', 'exact'],
     ['KAMAU  wanjirù', 'name', 'exact'],

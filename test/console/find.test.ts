@@ -45,4 +45,25 @@ describe.skipIf(!HAS_BROWSER)('the search', () => {
     await page.keyboard.type('nobody has this name');
     await page.getByText('Nothing found.').waitFor();
   });
+
+  it('says how many results there are if it does not show all', async () => {
+    for (let left = 22; left > 0; left -= 1)
+      await newAccount(console, { firstName: 'Many', lastName: `Of${left}` });
+    const page = await console.open('/find');
+    await page.keyboard.type('many of');
+    await page.getByText('20 of 22 results. Type more to see the others.').waitFor();
+    await expectAccessible(page);
+  });
+
+  it('opens a result of the text in the field, also if Enter comes before the results', async () => {
+    await newAccount(console, { firstName: 'Early', lastName: 'Results' });
+    const { customerId } = await newAccount(console, { firstName: 'Late', lastName: 'Results' });
+    const page = await console.open('/find');
+    await page.keyboard.type('early');
+    await page.locator('.find-result', { hasText: 'Early Results' }).first().waitFor();
+    await page.locator('input[type=search]:focus').selectText();
+    await page.keyboard.type('late res');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`**/customers/${customerId}`);
+  });
 });

@@ -3,7 +3,7 @@ import { useLocation } from 'wouter';
 import { api, KEEPS_LAST } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
-import { t, tCount, tValue } from '../../i18n/index.ts';
+import { format, t, tCount, tValue } from '../../i18n/index.ts';
 import { Icon, type IconName } from '../../ui/icons.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 
@@ -11,6 +11,8 @@ type Result = Schemas['SearchResult'];
 
 const SHORTEST_TEXT = 2;
 const TYPING_MS = 200;
+/** The service does not count more results than one above this number. */
+const MOST_COUNTED = 10_000;
 const ICONS: Record<Result['type'], IconName> = {
   customer: 'user',
   account: 'home',
@@ -35,6 +37,7 @@ export function FindBox({ id, hasSlashShortcut = false, isInPage = false }: Find
   const [text, setText] = useState('');
   const [active, setActive] = useState(0);
   const [isOpen, setIsOpen] = useState(false);
+  const [opensFirst, setOpensFirst] = useState(false);
   const wanted = useDebounced(text.trim(), TYPING_MS);
   const search = api.useQuery(
     'get',
@@ -58,6 +61,14 @@ export function FindBox({ id, hasSlashShortcut = false, isInPage = false }: Find
     return () => document.removeEventListener('keydown', focus);
   }, [hasSlashShortcut]);
 
+  // Enter opens a result of the text in the field. Until its results arrive, the list shows those of the text before.
+  const isWaiting = wanted !== text.trim() || search.isPlaceholderData || search.isLoading;
+  useEffect(() => {
+    if (!opensFirst || isWaiting) return;
+    setOpensFirst(false);
+    open(results[active]);
+  });
+
   function open(result: Result | undefined) {
     if (!result) return;
     setIsOpen(false);
@@ -69,7 +80,7 @@ export function FindBox({ id, hasSlashShortcut = false, isInPage = false }: Find
   function onKeyDown(event: KeyboardEvent) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined) setActive((active + step + results.length) % Math.max(1, results.length));
-    else if (event.key === 'Enter') open(results[active]);
+    else if (event.key === 'Enter') setOpensFirst(true);
     else if (event.key === 'Escape') {
       setText('');
       setIsOpen(false);
@@ -101,10 +112,14 @@ export function FindBox({ id, hasSlashShortcut = false, isInPage = false }: Find
           onChange={(event) => {
             setText(event.target.value);
             setActive(0);
+            setOpensFirst(false);
             setIsOpen(true);
           }}
           onFocus={() => setIsOpen(true)}
-          onBlur={() => setIsOpen(false)}
+          onBlur={() => {
+            setIsOpen(false);
+            setOpensFirst(false);
+          }}
           onKeyDown={onKeyDown}
         />
         {hasSlashShortcut && text === '' && <kbd className="wide-only">/</kbd>}
@@ -144,7 +159,12 @@ export function FindBox({ id, hasSlashShortcut = false, isInPage = false }: Find
     if (wanted.length === 0) return '';
     if (wanted.length < SHORTEST_TEXT) return t('find.short');
     if (!search.data) return '';
-    return results.length === 0 ? t('find.none') : tCount('find.results', results.length);
+    if (results.length === 0) return t('find.none');
+    const { total } = search.data;
+    if (total <= results.length) return tCount('find.results', results.length);
+    const shown = format.number(results.length);
+    if (total <= MOST_COUNTED) return t('find.some', { shown, total: format.number(total) });
+    return t('find.many', { shown, total: format.number(MOST_COUNTED) });
   }
 }
 
