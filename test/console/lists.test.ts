@@ -51,6 +51,21 @@ describe.skipIf(!HAS_BROWSER)('a list of customers, accounts or payments', () =>
     expect(new URL(page.url()).search).toBe('');
   });
 
+  it('sorts names as they are shown: by the first name, then by the last name', async () => {
+    for (const [firstName, lastName] of [
+      ['Aabel', 'Zuma'],
+      ['Aabel', 'Abdi'],
+      ['Aadan', 'Achieng'],
+    ] as const)
+      await newAccount(console, { firstName, lastName });
+    const page = await console.open('/customers');
+    await page.getByRole('button', { name: 'Name' }).click();
+    await page.locator('th[aria-sort=ascending]', { hasText: 'Name' }).waitFor();
+    await page.locator('tbody tr').first().getByText('Aabel Abdi').waitFor();
+    const names = await page.locator('tbody td.title').allTextContents();
+    expect(names.slice(0, 3)).toEqual(['Aabel Abdi', 'Aabel Zuma', 'Aadan Achieng']);
+  });
+
   it('sorts by a column in both directions', async () => {
     const page = await console.open('/accounts');
     const firstRow = page.locator('tbody tr').first();

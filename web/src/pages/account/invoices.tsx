@@ -15,25 +15,32 @@ export function Invoices({ accountId }: { accountId: number }) {
   return (
     <Panel title={t('nav.invoices')}>
       <Loaded query={invoices} explain={explain} skeleton={<Skeleton lines={1} />}>
-        {({ data }) =>
+        {({ data, pagination: { total = data.length } }) =>
           data.length === 0 ? (
             <p className="muted">{t('account.invoices.none')}</p>
           ) : (
-            <ul className="rows">
-              {data.map((invoice) => (
-                <li key={invoice.id}>
-                  <span>
-                    <Link className="mono nowrap" href={`/invoices/${invoice.id}`}>
-                      {invoice.number}
-                    </Link>
-                    <span className="muted">{format.date(invoice.issuedOn)}</span>
-                    <span>{format.money(invoice.total)}</span>
-                    {invoice.status === 'void' && <Badge>{tValue('invoiceStatus', invoice.status)}</Badge>}
-                  </span>
-                  <DownloadButton path={`/api/invoices/${invoice.id}/pdf`}>PDF</DownloadButton>
-                </li>
-              ))}
-            </ul>
+            <>
+              <ul className="rows">
+                {data.map((invoice) => (
+                  <li key={invoice.id}>
+                    <span>
+                      <Link className="mono nowrap" href={`/invoices/${invoice.id}`}>
+                        {invoice.number}
+                      </Link>
+                      <span className="muted">{format.date(invoice.issuedOn)}</span>
+                      <span>{format.money(invoice.total)}</span>
+                      {invoice.status === 'void' && <Badge>{tValue('invoiceStatus', invoice.status)}</Badge>}
+                    </span>
+                    <DownloadButton path={`/api/invoices/${invoice.id}/pdf`}>PDF</DownloadButton>
+                  </li>
+                ))}
+              </ul>
+              {total > data.length && (
+                <p className="muted">
+                  {t('list.some', { shown: format.number(data.length), total: format.number(total) })}
+                </p>
+              )}
+            </>
           )
         }
       </Loaded>

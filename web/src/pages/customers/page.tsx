@@ -14,7 +14,7 @@ export function Page() {
   const customers = api.useQuery('get', '/api/customers', { params: { query: list.query } }, KEEPS_LAST);
   const columns: Column<Customer>[] = [
     {
-      name: 'lastName',
+      name: 'firstName',
       label: t('field.name'),
       canSort: true,
       show: ({ firstName, lastName }) => `${firstName} ${lastName}`,

@@ -22,7 +22,7 @@ const SOURCES = ['manual', 'webhook', 'import', 'pull'] as const;
 export function Page() {
   const methods = usePaymentMethods();
   const methodOf = (id: number) => methods.find((method) => method.id === id)?.name ?? '';
-  const list = useList({ name: 'id', isDescending: true }, [
+  const list = useList({ name: 'paymentDate', isDescending: true }, [
     statusFilter(PAYMENT_TONES, (status) => tValue('paymentStatus', status)),
     rowFilter('paymentMethodId', t('field.paymentMethod'), methods),
     choiceFilter('source', t('payments.source'), SOURCES, (source) => tValue('paymentSource', source)),

@@ -51,7 +51,10 @@ export function useUsers(isEnabled = true): Schemas['User'][] {
   const users = useAllRows(
     ['/api/users'],
     (page, signal) =>
-      client.GET('/api/users', { signal, params: { query: { ...page, sort: 'lastName:asc' } } }),
+      client.GET('/api/users', {
+        signal,
+        params: { query: { ...page, sort: 'firstName:asc,lastName:asc' } },
+      }),
     { isEnabled },
   );
   return users.data ?? [];

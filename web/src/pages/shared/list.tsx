@@ -75,7 +75,7 @@ export function useList(defaultSort: Sort, filters: readonly Filter[] = [], rows
   return {
     filters,
     state,
-    query: Object.assign({ page: state.page, limit: rows, sort: writeSort(state.sort) }, ...conditions),
+    query: Object.assign({ page: state.page, limit: rows, sort: sortOf(state.sort) }, ...conditions),
     openedId: Number(parameters.get(OPENED)) || undefined,
     hrefOf: ({ id }) => {
       const next = new URLSearchParams(parameters);
@@ -85,6 +85,12 @@ export function useList(defaultSort: Sort, filters: readonly Filter[] = [], rows
     close: () => remove([OPENED], { replace: true }),
     clearFilters: () => remove([...names, 'page']),
   };
+}
+
+/** A name is shown with the first name first, so people with the same first name are in the order of their last names. */
+function sortOf(sort: Sort): string {
+  const text = writeSort(sort);
+  return sort.name === 'firstName' ? `${text},${writeSort({ ...sort, name: 'lastName' })}` : text;
 }
 
 function namesOf(filter: Filter): readonly string[] {
@@ -233,6 +239,9 @@ export function ListPanel<Row extends { id: number }>(props: ListPanelProps<Row>
   const { state } = list;
   const isBusy = query.isPlaceholderData || (query.data === undefined && !query.error);
   const panel = useRef<HTMLElement>(null);
+  // Until the rows of a new sort arrive, the arrow shows the order of the rows on the page.
+  const shownSort = useRef(state.sort);
+  if (!query.isPlaceholderData) shownSort.current = state.sort;
   return (
     <section ref={panel} className="panel flush" aria-label={caption}>
       {list.filters.length > 0 && <Filters list={list} />}
@@ -249,7 +258,7 @@ export function ListPanel<Row extends { id: number }>(props: ListPanelProps<Row>
                   columns={columns}
                   rows={data}
                   keyOf={({ id }) => id}
-                  sort={state.sort}
+                  sort={shownSort.current}
                   onSort={state.sortBy}
                   {...(hrefOf && { hrefOf })}
                 />

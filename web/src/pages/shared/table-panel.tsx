@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { explain } from '../../api/explain.ts';
-import { t } from '../../i18n/index.ts';
+import { format, t } from '../../i18n/index.ts';
 import { Empty, Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { type Column, Pager, Table } from '../../ui/table.tsx';
@@ -44,7 +44,15 @@ export function TablePanel<Row extends { id: number }>(props: TablePanelProps<Ro
                 keyOf={({ id }) => id}
                 {...(hrefOf && { hrefOf })}
               />
-              {pager && <Pager {...pager} pages={totalPages} total={total} />}
+              {pager ? (
+                <Pager {...pager} pages={totalPages} total={total} />
+              ) : (
+                total > data.length && (
+                  <p className="table-foot muted">
+                    {t('list.some', { shown: format.number(data.length), total: format.number(total) })}
+                  </p>
+                )
+              )}
               {foot}
             </>
           )

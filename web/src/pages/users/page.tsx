@@ -20,14 +20,14 @@ import { UserTabs } from '../shared/user-tabs.tsx';
 type User = Schemas['User'];
 
 export function Page() {
-  const list = useList({ name: 'lastName', isDescending: false }, [
+  const list = useList({ name: 'firstName', isDescending: false }, [
     choiceFilter('role', t('field.role'), ROLES, (role) => tValue('role', role)),
     activeFilter(),
   ]);
   const users = api.useQuery('get', '/api/users', { params: { query: list.query } }, KEEPS_LAST);
   const columns: Column<User>[] = [
     {
-      name: 'lastName',
+      name: 'firstName',
       label: t('field.name'),
       canSort: true,
       show: ({ firstName, lastName }) => `${firstName} ${lastName}`,
