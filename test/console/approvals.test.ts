@@ -102,6 +102,7 @@ describe.skipIf(!HAS_BROWSER)('a request for approval', () => {
     await chooseAction(page, 'Refund credit');
     const dialog = page.locator('dialog');
     await dialog.locator('input[name=amount]').fill('4000');
+    await dialog.locator('select[name=paymentMethodId]').selectOption({ label: 'Cash' });
     await dialog.locator('textarea').fill('Paid too much');
     await dialog.getByRole('button', { name: 'Refund credit' }).click();
     await dialog.getByText('A request for this already waits for approval').waitFor();
