@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../core/database/db.ts';
+import { lookUp } from '../core/database/statements.ts';
 import type { ApprovalAction, ApprovalStatus } from '../core/database/tables.ts';
 import { fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
@@ -93,17 +94,17 @@ export interface PendingApproval {
 }
 
 /** The pending requests for a payment, or for an account and its payments. */
-export async function findPendingApprovals(
+export function findPendingApprovals(
   db: Db,
   subject: { paymentId: number } | { accountId: number },
 ): Promise<PendingApproval[]> {
-  const isOf =
-    'paymentId' in subject ? sql`payment_id = ${subject.paymentId}` : sql`account_id = ${subject.accountId}`;
-  const { rows } = await sql<PendingApproval>`
-    select id, action, payment_id as "paymentId" from approvals where status = 'pending' and ${isOf} order by id`.execute(
+  const [column, id] =
+    'paymentId' in subject ? ['payment_id', subject.paymentId] : ['account_id', subject.accountId];
+  return lookUp(
     db,
+    `select id, action, payment_id as "paymentId" from approvals where status = 'pending' and ${column} = $1 order by id`,
+    [id],
   );
-  return rows;
 }
 
 export async function findApproval(db: Db, id: number): Promise<ApprovalRow | undefined> {

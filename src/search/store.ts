@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { IdRange } from '../accounts/account-number-rules.ts';
 import type { Db } from '../core/database/db.ts';
 import { UNNAMED } from '../core/database/prepared-statements.ts';
-import { lookUp } from '../core/database/statements.ts';
+import { lookUp, run } from '../core/database/statements.ts';
 import type { AccountStatus, InvoiceStatus, PaymentStatus } from '../core/database/tables.ts';
 import { likeLiteral } from '../core/lists/sql.ts';
 
@@ -202,6 +202,7 @@ function countBeginningWith(table: 'payments' | 'invoices', column: string): str
 }
 
 async function count(db: Db, text: string, values: unknown[]): Promise<number> {
-  const [row] = await lookUp<{ count: number }>(db, text, values);
+  // Not on a shared connection: counting thousands of rows would delay other reads.
+  const [row] = await run<{ count: number }>(db, text, values);
   return row?.count ?? 0;
 }
