@@ -11,18 +11,8 @@ import { requireAll } from '../rights.ts';
 import type { CustomerChanges, CustomerUpsert, NewCustomer } from './schema.ts';
 import { forgetPhone, insertCustomer, lockCustomer, updateCustomer } from './store.ts';
 
-export async function createCustomer(context: Context, actor: Actor, sent: NewCustomer) {
-  const body = withTrimmed(sent, 'firstName', 'lastName');
-  const fields = {
-    firstName: body.firstName,
-    lastName: body.lastName,
-    email: body.email ?? null,
-    phone: requireChangedPhone(body.phone, null, context.config.PHONE_REGION),
-    nationalId: body.nationalId ?? null,
-    externalId: null,
-    metadata: {},
-    ...externalFieldsOf(body),
-  };
+export async function createCustomer(context: Context, actor: Actor, body: NewCustomer) {
+  const fields = fieldsOf(context, body);
   return inTransaction(context.db, async (tx) => {
     const customer = await insertCustomer(tx, fields);
     await audit(tx, actor, {
@@ -34,6 +24,36 @@ export async function createCustomer(context: Context, actor: Actor, sent: NewCu
     });
     return customer;
   });
+}
+
+function fieldsOf({ config }: Context, sent: NewCustomer) {
+  const body = withTrimmed(sent, 'firstName', 'lastName');
+  return {
+    firstName: body.firstName,
+    lastName: body.lastName,
+    email: body.email ?? null,
+    phone: requireChangedPhone(body.phone, null, config.PHONE_REGION),
+    nationalId: body.nationalId ?? null,
+    externalId: null,
+    metadata: {},
+    ...externalFieldsOf(body),
+  };
+}
+
+/**
+ * Checks whether the customer could be created: inserts it, and rolls back.
+ * @returns the fields as they would be stored.
+ */
+export async function checkCustomer(context: Context, body: NewCustomer) {
+  const fields = fieldsOf(context, body);
+  const accepted = new Error('The customer can be created.');
+  await inTransaction(context.db, async (tx) => {
+    await insertCustomer(tx, fields);
+    throw accepted;
+  }).catch((error: unknown) => {
+    if (error !== accepted) throw error;
+  });
+  return fields;
 }
 
 /** Creates customers in one transaction. If one is refused, none is created. */

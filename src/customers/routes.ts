@@ -10,9 +10,16 @@ import { IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
 import type { SharedSlots } from '../core/shared-slots.ts';
 import { readPhone } from '../core/values/phone.ts';
-import { changeCustomer, createCustomer, createCustomers, upsertCustomer } from './commands.ts';
+import {
+  changeCustomer,
+  checkCustomer,
+  createCustomer,
+  createCustomers,
+  upsertCustomer,
+} from './commands.ts';
 import { searchWords } from './rules.ts';
 import {
+  CheckedCustomer,
   CreatedCustomers,
   Customer,
   CustomerChanges,
@@ -68,6 +75,23 @@ export function customerRoutes(api: Api, context: Context, slots: SharedSlots): 
         reply.status(201);
         return ok(customer, 'Customer created.');
       }),
+  );
+
+  api.post(
+    '/customers/check',
+    {
+      config: { access: 'customers:create', errors: ['DUPLICATE_ENTRY'] },
+      schema: {
+        tags: ['Customers'],
+        operationId: 'checkCustomer',
+        summary: 'Check a customer without registering it',
+        description:
+          'Applies the rules of `POST /api/customers`, and stores nothing. A form can so show a problem before it is complete.',
+        body: NewCustomer,
+        response: { 200: Envelope(CheckedCustomer, 'The customer can be registered.') },
+      },
+    },
+    async ({ body }) => ok(await checkCustomer(context, body), 'The customer can be registered.'),
   );
 
   bulkRoute(api, context, slots, '/customers/bulk', {

@@ -110,6 +110,11 @@ export const Customer = Type.Object(
   },
 );
 
+export const CheckedCustomer = Type.Object(
+  { phone: Type.String({ description: 'The phone as it would be stored, in E.164.' }) },
+  { title: 'CheckedCustomer', examples: [{ phone: '+254712345678' }] },
+);
+
 export const ExpandedCustomer = Type.Object(
   { id: Id, name: Type.String(), phone: Type.String({ description: 'E.164' }) },
   { title: 'ExpandedCustomer', examples: [{ id: 1, name: 'Wanjiru Kamau', phone: '+254712345678' }] },

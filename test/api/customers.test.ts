@@ -121,6 +121,23 @@ describe('POST /customers', () => {
   });
 });
 
+describe('POST /customers/check', () => {
+  const check = (body: object) => service.call('POST', '/customers/check', body);
+
+  it('applies the rules of POST /customers, and stores nothing', async () => {
+    await newCustomer(service, { nationalId: 'CHECK-1' });
+    const body = { ...PERSON, lastName: 'Checked', phone: '0712 345 678', nationalId: 'CHECK-2' };
+    const answer = await check(body);
+    expect(answer.status).toBe(200);
+    expect(answer.body.data).toEqual({ phone: '+254712345678' });
+    expect(wrongFields(await check({ ...body, phone: '12' }))).toEqual(['phone']);
+    const taken = await check({ ...body, nationalId: 'check 1' });
+    expect(taken.body.error).toMatchObject({ code: 'DUPLICATE_ENTRY', details: { field: 'nationalId' } });
+    expect((await service.call('GET', '/customers?search=Checked')).body.data).toEqual([]);
+    expect((await service.call('POST', '/customers', body)).status).toBe(201);
+  });
+});
+
 describe('PUT /customers/:id', () => {
   const put = (id: number, body: object) => service.call('PUT', `/customers/${id}`, body);
 

@@ -24,6 +24,7 @@ export const STORY = [
   'POST /api/users/{id}/invitations',
   'POST /api/api-keys',
   'PUT /api/api-keys/{id}',
+  'POST /api/customers/check',
   'POST /api/customers',
   'PUT /api/customers/{id}',
   'PUT /api/customers/by-external-id/{externalId}',

@@ -26,10 +26,10 @@ let session: Session | undefined;
 let endOfLast: SessionEnd | undefined;
 let renewal: Promise<void> | undefined;
 const listeners = new Set<() => void>();
-/** Publishes the signed-in user to the other tabs of this browser. */
+/** Publishes the signed-in user to the other tabs of this browser, and null at the sign-out. */
 const tabs = new BroadcastChannel('session');
 tabs.addEventListener('message', ({ data: userId }) => {
-  if (session && session.user.id !== userId) end('other_user');
+  if (session && session.user.id !== userId) end(userId === null ? undefined : 'other_user');
 });
 
 /** The session of this tab; undefined if nobody is signed in. */
@@ -59,6 +59,7 @@ export async function signIn(credentials: { email: string; password: string }): 
 
 export async function signOut(): Promise<void> {
   await withSessionLock(() => call('DELETE', `${SESSION_PATH}${ofUser()}`)).catch(endIfOtherUser);
+  if (session) tabs.postMessage(null);
   end(undefined);
 }
 

@@ -191,12 +191,17 @@ function wrongFieldsOf(form: HTMLFormElement): Record<string, string> {
   ) as HTMLInputElement[];
   return Object.fromEntries(
     fields
-      .filter(({ validity }) => !validity.valid)
-      .map(({ name, validity, validationMessage }) => [
-        name,
-        validity.valueMissing ? t('form.required') : validationMessage,
+      .filter((field) => !field.validity.valid || isBlank(field))
+      .map((field) => [
+        field.name,
+        field.validity.valueMissing || isBlank(field) ? t('form.required') : field.validationMessage,
       ]),
   );
+}
+
+/** Whether a field that must be filled in contains only spaces. */
+function isBlank({ required, type, value }: HTMLInputElement): boolean {
+  return required && type !== 'password' && value.trim() === '';
 }
 
 interface FormButtonsProps {
@@ -205,6 +210,8 @@ interface FormButtonsProps {
   onCancel?: (() => void) | undefined;
   /** The text of the button that cancels. */
   cancel?: string;
+  /** The text of the submit button while the form is sent. */
+  sending?: string;
 }
 
 /** The buttons at the end of a form: cancel and submit. */
@@ -213,13 +220,14 @@ export function FormButtons({
   kind = 'primary',
   onCancel,
   cancel = t('action.cancel'),
+  sending = t('form.sending'),
 }: FormButtonsProps) {
   const { isSending } = useContext(FormContext);
   return (
     <div className="form-buttons">
       {onCancel && <Button onClick={onCancel}>{cancel}</Button>}
       <Button type="submit" kind={kind} isBusy={isSending}>
-        {isSending ? t('form.sending') : submit}
+        {isSending ? sending : submit}
       </Button>
     </div>
   );

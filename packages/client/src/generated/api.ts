@@ -566,6 +566,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/customers/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check a customer without registering it
+         * @description Applies the rules of `POST /api/customers`, and stores nothing. A form can so show a problem before it is complete.
+         *
+         *     Needs the permission `customers:create` (roles: admin, manager, agent).
+         */
+        post: operations["checkCustomer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/customers/bulk": {
         parameters: {
             query?: never;
@@ -4579,6 +4601,15 @@ export interface components {
             accessToken: string;
             /** @description Seconds until the access token expires. */
             expiresIn: number;
+        };
+        /**
+         * @example {
+         *       "phone": "+254712345678"
+         *     }
+         */
+        CheckedCustomer: {
+            /** @description The phone as it would be stored, in E.164. */
+            phone: string;
         };
         /**
          * @example {
@@ -13036,6 +13067,70 @@ export interface operations {
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedType"];
             422: components["responses"]["KeyReused"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    checkCustomer: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "firstName": "Wanjiru",
+                 *       "lastName": "Kamau",
+                 *       "phone": "0712 345 678",
+                 *       "email": "wanjiru@example.com",
+                 *       "nationalId": "23456789",
+                 *       "externalId": "CRM-1001",
+                 *       "metadata": {
+                 *         "region": "north"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewCustomer"];
+            };
+        };
+        responses: {
+            /** @description The customer can be registered. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "phone": "+254712345678"
+                     *       },
+                     *       "message": "The customer can be registered."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["CheckedCustomer"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["DuplicateEntry"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

@@ -101,6 +101,8 @@ export interface CustomersCalls {
   iterate(query?: IterationQueryOf<'listCustomers'>, options?: CallOptions): AsyncGenerator<RowOf<'listCustomers'>, void, undefined>;
   /** Register a customer */
   create(body: BodyOf<'createCustomer'>, options?: RepeatableCallOptions): Promise<DataOf<'createCustomer'>>;
+  /** Check a customer without registering it */
+  check(body: BodyOf<'checkCustomer'>, options?: CallOptions): Promise<DataOf<'checkCustomer'>>;
   /** Register up to 1,000 customers */
   createMany(body: BodyOf<'createCustomers'>, options?: RepeatableCallOptions): Promise<DataOf<'createCustomers'>>;
   /** Get a customer */
@@ -559,6 +561,7 @@ export const OPERATIONS = {
     list: { method: 'GET', path: '/api/customers', hasQuery: true, secured: true, answers: 'page' },
     iterate: { method: 'GET', path: '/api/customers', hasQuery: true, secured: true, answers: 'rows' },
     create: { method: 'POST', path: '/api/customers', hasBody: true, takesKey: true, secured: true, answers: 'data' },
+    check: { method: 'POST', path: '/api/customers/check', hasBody: true, secured: true, answers: 'data' },
     createMany: { method: 'POST', path: '/api/customers/bulk', hasBody: true, takesKey: true, secured: true, answers: 'data' },
     get: { method: 'GET', path: '/api/customers/{id}', hasQuery: true, secured: true, answers: 'data' },
     update: { method: 'PUT', path: '/api/customers/{id}', hasBody: true, secured: true, answers: 'data' },

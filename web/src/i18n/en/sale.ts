@@ -8,6 +8,9 @@ export const sale = {
   'sale.step.review': 'Review',
   'sale.next': 'Next',
   'sale.discard': 'Discard',
+  'sale.discard.title': 'Discard this sale?',
+  'sale.discard.text': 'What you have typed is deleted.',
+  'sale.discard.keep': 'Keep the sale',
   'sale.offline': 'You are offline',
   'sale.offline.hint':
     'Continue with the sale. It is saved as soon as the connection is back. Keep this page open until then.',
@@ -22,6 +25,8 @@ export const sale = {
   'sale.customer.other': 'Another customer',
   'sale.customer.samePhone': '{name} has this phone number.',
   'sale.customer.use': 'Sell to this customer',
+  'sale.checking': 'Checking…',
+  'sale.phone.wrong': 'This is not a phone number.',
   'sale.phone.hint': 'Payments from this number are recognized.',
   'sale.documentNumber.hint': 'Leave it empty to add a document later.',
   'sale.identity.none': 'No document yet',

@@ -10,6 +10,9 @@ export const sale: Record<keyof typeof en, string> = {
   'sale.step.review': 'Kagua',
   'sale.next': 'Endelea',
   'sale.discard': 'Futa',
+  'sale.discard.title': 'Futa mauzo haya?',
+  'sale.discard.text': 'Ulichoandika kitafutwa.',
+  'sale.discard.keep': 'Endelea na mauzo haya',
   'sale.offline': 'Hakuna mtandao',
   'sale.offline.hint':
     'Endelea na mauzo. Yatahifadhiwa mtandao ukirudi. Usifunge ukurasa huu hadi wakati huo.',
@@ -24,6 +27,8 @@ export const sale: Record<keyof typeof en, string> = {
   'sale.customer.other': 'Mteja mwingine',
   'sale.customer.samePhone': '{name} ana namba hii ya simu.',
   'sale.customer.use': 'Muuzie mteja huyu',
+  'sale.checking': 'Inakagua…',
+  'sale.phone.wrong': 'Hii si namba ya simu.',
   'sale.phone.hint': 'Malipo kutoka namba hii hutambuliwa.',
   'sale.documentNumber.hint': 'Acha wazi ili kuongeza hati baadaye.',
   'sale.identity.none': 'Hakuna hati bado',

@@ -76,6 +76,8 @@ export function AccountStep({ sale, onDone, onBack }: StepProps) {
       <DateField
         label={t('sale.activation')}
         name="activationDate"
+        min="2000-01-01"
+        max="2999-12-31"
         defaultValue={typed.activationDate ?? settings().today}
         hint={t('sale.activation.hint')}
       />

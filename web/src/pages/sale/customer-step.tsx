@@ -2,13 +2,14 @@ import { useLayoutEffect, useRef, useState } from 'react';
 import { api, client } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
+import { type Problem, problemOf } from '../../api/problem.ts';
 import { t, tCount } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Notice } from '../../ui/feedback.tsx';
 import { Form, FormButtons, TextField } from '../../ui/form.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
-import { chooseCustomer, keepTyped, type Sale, type StepProps } from './sales.ts';
+import { chooseCustomer, customerOf, keepTyped, type Sale, type StepProps } from './sales.ts';
 
 const SHORTEST_TEXT = 2;
 /** With fewer digits, the search would also find other phone numbers that contain these digits. */
@@ -131,6 +132,7 @@ interface NewCustomerProps extends StepProps {
 
 function NewCustomer({ sale, onDone, onChoose, onBack }: NewCustomerProps) {
   const { typed, parts } = sale;
+  const check = useCheck(typed, onDone);
   const digits = (typed.phone ?? '').replace(/\D/g, '');
   const { results } = useCustomerSearch(digits, SHORTEST_PHONE);
   const fieldProps = (name: 'firstName' | 'lastName' | 'phone' | 'email' | 'nationalId') => ({
@@ -142,7 +144,11 @@ function NewCustomer({ sale, onDone, onChoose, onBack }: NewCustomerProps) {
   useLayoutEffect(() => box.current?.querySelector<HTMLElement>('input:invalid')?.focus(), []);
   return (
     <div ref={box}>
-      <Form problem={parts.customer.problem} isSending={false} onSubmit={onDone}>
+      <Form
+        problem={check.problem ?? parts.customer.problem}
+        isSending={check.isChecking}
+        onSubmit={() => void check.run()}
+      >
         <div className="sale-pair">
           <TextField label={t('field.firstName')} {...fieldProps('firstName')} maxLength={100} required />
           <TextField label={t('field.lastName')} {...fieldProps('lastName')} maxLength={100} required />
@@ -161,10 +167,51 @@ function NewCustomer({ sale, onDone, onChoose, onBack }: NewCustomerProps) {
           <TextField label={t('customer.nationalId')} {...fieldProps('nationalId')} maxLength={50} />
           <TextField label={t('field.email')} {...fieldProps('email')} type="email" inputMode="email" />
         </div>
-        <FormButtons submit={t('sale.next')} onCancel={onBack} cancel={t('action.back')} />
+        <FormButtons
+          submit={t('sale.next')}
+          onCancel={onBack}
+          cancel={t('action.back')}
+          sending={t('sale.checking')}
+        />
       </Form>
     </div>
   );
+}
+
+/** Without an answer the sale goes on, because the service checks the customer again when the sale is saved. */
+const CHECK_MS = 4_000;
+/** The fewest characters that the service reads as a phone number. */
+const PHONE = /^[+\d\s()./-]*$/;
+const FEWEST_DIGITS = 6;
+
+/** Checks a new customer by the rules of the service. */
+function useCheck(typed: Sale['typed'], onDone: () => void) {
+  const [problem, setProblem] = useState<Problem>();
+  const [isChecking, setIsChecking] = useState(false);
+  async function run() {
+    const { phone = '' } = typed;
+    if (!PHONE.test(phone) || phone.replace(/\D/g, '').length < FEWEST_DIGITS) {
+      const fields = [{ path: 'phone', message: t('sale.phone.wrong') }];
+      return setProblem({ code: 'VALIDATION_ERROR', message: '', fields, details: {} });
+    }
+    setIsChecking(true);
+    const found = await problemWith(typed);
+    setIsChecking(false);
+    setProblem(found);
+    if (!found) onDone();
+  }
+  return { problem, isChecking, run };
+}
+
+async function problemWith(typed: Sale['typed']): Promise<Problem | undefined> {
+  if (!navigator.onLine) return undefined;
+  const signal = AbortSignal.timeout(CHECK_MS);
+  const body = customerOf(typed);
+  const { error } = await client
+    .POST('/api/customers/check', { body, signal })
+    .catch((error: unknown) => ({ error }));
+  const problem = problemOf(error);
+  return problem && problem.fields.length > 0 ? problem : undefined;
 }
 
 /** Offers the customer who already has this phone number, because this is often the same person. */

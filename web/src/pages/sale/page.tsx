@@ -6,11 +6,13 @@ import {
   useEffect,
   useLayoutEffect,
   useRef,
+  useState,
   useSyncExternalStore,
 } from 'react';
 import { useSearchParams } from 'wouter';
 import { t, tCount } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
 import { Notice } from '../../ui/feedback.tsx';
 import { PageHead } from '../../ui/panel.tsx';
 import { useMedia } from '../../ui/use-media.ts';
@@ -35,6 +37,7 @@ import {
   openSale,
   PARTS,
   type Part,
+  passStep,
   type Sale,
   saveSale,
   startSale,
@@ -54,6 +57,7 @@ export function Page() {
   const queries = useQueryClient();
   const hasSummary = useMedia(HAS_SUMMARY);
   useCatalogue(); // Loads the catalogue for the later steps, which can be opened without a connection.
+  const [isDiscarding, setIsDiscarding] = useState(false);
   const sale = all.find(({ id }) => id === openId);
   const accountId = sale?.account?.id;
   useEffect(() => {
@@ -66,9 +70,10 @@ export function Page() {
   if (!sale) return null;
 
   const wanted = STEPS.find((step) => step === parameters.get('step')) ?? 'customer';
-  const step = STEPS.slice(0, STEPS.indexOf(wanted)).find((earlier) => !isComplete(sale, earlier)) ?? wanted;
+  const step = STEPS.slice(0, STEPS.indexOf(wanted)).find((earlier) => !isPassed(sale, earlier)) ?? wanted;
   const goTo = (next: Step) => setParameters(next === 'customer' ? {} : { step: next });
   const goOn = () => {
+    if (step !== 'review') passStep(sale.id, step);
     if (!hasSavingStarted(sale)) return goTo(STEPS[STEPS.indexOf(step) + 1] ?? 'review');
     goTo('review');
     void saveSale(sale.id);
@@ -88,18 +93,23 @@ export function Page() {
         actions={
           isUnsaved(sale) &&
           !hasSavingStarted(sale) && (
-            <Button
-              kind="quiet"
-              onClick={() => {
-                discardSale(sale.id);
-                goTo('customer');
-              }}
-            >
+            <Button kind="quiet" onClick={() => setIsDiscarding(true)}>
               {t('sale.discard')}
             </Button>
           )
         }
       />
+      {isDiscarding && (
+        <DiscardDialog
+          name={nameOf(sale)}
+          onClose={() => setIsDiscarding(false)}
+          onDiscard={() => {
+            setIsDiscarding(false);
+            discardSale(sale.id);
+            goTo('customer');
+          }}
+        />
+      )}
       <Offline />
       <OtherSales
         sales={others}
@@ -127,9 +137,9 @@ export function Page() {
   );
 }
 
-function isComplete({ typed, customer }: Sale, step: Step): boolean {
-  if (step === 'customer') return Boolean(customer || (typed.firstName && typed.lastName && typed.phone));
-  return step !== 'account' || Boolean(typed.productId && typed.payplanId);
+/** Typing alone never opens the next step. */
+function isPassed({ passed }: Sale, step: Step): boolean {
+  return passed.some((part) => part === step);
 }
 
 /** Stores what the user types. Moves the focus into the step before the browser draws the step, so that no key is lost. */
@@ -166,7 +176,7 @@ function Steps({ sale, current, onChoose }: StepsProps) {
       <p className="sale-position muted">{t('sale.position', { step: at + 1, steps: STEPS.length })}</p>
       <ol className="sale-steps">
         {STEPS.map((step, index) => {
-          const isOpen = STEPS.slice(0, index).every((earlier) => isComplete(sale, earlier));
+          const isOpen = STEPS.slice(0, index).every((earlier) => isPassed(sale, earlier));
           const isFixed = isSending(sale) || (step !== 'review' && !canChange(sale, step as Part));
           return (
             <li
@@ -182,6 +192,26 @@ function Steps({ sale, current, onChoose }: StepsProps) {
         })}
       </ol>
     </nav>
+  );
+}
+
+interface DiscardDialogProps {
+  name: string;
+  onDiscard(): void;
+  onClose(): void;
+}
+
+function DiscardDialog({ name, onDiscard, onClose }: DiscardDialogProps) {
+  return (
+    <Dialog title={t('sale.discard.title')} lead={name} onClose={onClose}>
+      <p>{t('sale.discard.text')}</p>
+      <div className="form-buttons">
+        <Button onClick={onClose}>{t('sale.discard.keep')}</Button>
+        <Button kind="danger" onClick={onDiscard}>
+          {t('sale.discard')}
+        </Button>
+      </div>
+    </Dialog>
   );
 }
 

@@ -58,7 +58,7 @@ export function ReviewStep({ sale, onChange, onNextSale }: ReviewStepProps) {
         ))}
       </ul>
       {unconfirmed && (
-        <Notice tone="warning" title={unconfirmed.problem?.message || t('problem.connection')}>
+        <Notice tone="warning" title={unconfirmed.problem?.message || t('form.unconfirmed')}>
           {t('sale.unknown')}
         </Notice>
       )}

@@ -1,4 +1,5 @@
 import { client } from '../../api/client.ts';
+import { keep, kept } from '../../api/kept.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { type Problem, problemOf } from '../../api/problem.ts';
 import { currentSession, onSessionChange, sessionEnd } from '../../api/session.ts';
@@ -41,13 +42,32 @@ type KnownCustomer = Pick<
   'id' | 'firstName' | 'lastName' | 'phone' | 'kycStatus' | 'kycReviewPending'
 >;
 
+const PART_OF: Readonly<Record<FieldName, Part>> = {
+  firstName: 'customer',
+  lastName: 'customer',
+  phone: 'customer',
+  email: 'customer',
+  nationalId: 'customer',
+  verificationType: 'identity',
+  documentNumber: 'identity',
+  productId: 'account',
+  payplanId: 'account',
+  activationDate: 'account',
+  amount: 'payment',
+  paymentMethodId: 'payment',
+  transactionRef: 'payment',
+  paymentDate: 'payment',
+};
+
 export interface Sale {
   id: number;
   typed: Readonly<Partial<Record<FieldName, string>>>;
   /** The customer, if found or saved. */
   customer: KnownCustomer | undefined;
   /** The account, if saved. */
-  account: Schemas['Account'] | undefined;
+  account: Pick<Schemas['Account'], 'id' | 'accountNumber'> | undefined;
+  /** The steps that the user has left by Next, and has not changed since. */
+  passed: readonly Part[];
   parts: Readonly<Record<Part, PartState>>;
 }
 
@@ -62,19 +82,16 @@ interface Sales {
   openId: number;
 }
 
-// In memory only, because sales contain personal data. They stay while the user opens other pages.
 let sales: Sales = { all: [], openId: 0 };
 let ownerId: number | undefined;
 const listeners = new Set<() => void>();
 
-startSale();
+restore();
 onSessionChange(() => {
   const userId = currentSession()?.user.id;
   // If the session expired, the sales are kept until the same user signs in again. Another user must not see them.
-  const isInterrupted = userId === undefined && sessionEnd() !== undefined;
-  if (isInterrupted || userId === ownerId) return;
-  sales = { all: [], openId: 0 };
-  startSale();
+  const isInterrupted = userId === undefined && sessionEnd() === 'expired';
+  if (!isInterrupted && userId !== ownerId) restore();
 });
 addEventListener('beforeunload', (event) => {
   if (sales.all.some(isUnsaved)) event.preventDefault();
@@ -89,13 +106,25 @@ export function onSalesChange(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
+/** Reads what the signed-in user typed before a reload of this tab. */
+function restore(): void {
+  ownerId = currentSession()?.user.id;
+  sales = kept<Sales>('sales') ?? { all: [], openId: 0 };
+  // The answer is lost, and the part may have been saved.
+  for (const { id, parts } of sales.all)
+    for (const part of PARTS)
+      if (parts[part].progress === 'sending') setPart(id, part, { progress: 'unknown' });
+  if (!find(sales.openId)) startSale();
+  else publish(sales);
+}
+
 /** Opens a new sale. Saving of other sales continues. */
 export function startSale(): void {
-  ownerId = currentSession()?.user.id;
   const id = Math.max(0, ...sales.all.map((sale) => sale.id)) + 1;
   const newPart = (): PartState => ({ progress: 'open', key: randomKey(), problem: undefined });
   const parts = { customer: newPart(), identity: newPart(), account: newPart(), payment: newPart() };
-  const sale: Sale = { id, typed: {}, customer: undefined, account: undefined, parts };
+  const nothing = { typed: {}, customer: undefined, account: undefined, passed: [] };
+  const sale: Sale = { id, ...nothing, parts };
   publish({ all: [...sales.all.filter(isUnsaved), sale], openId: id });
 }
 
@@ -108,12 +137,40 @@ export function discardSale(id: number): void {
   if (sales.openId === id) startSale();
 }
 
+/** The steps of changed fields have to be left by Next again. A plan limits the amount of the payment. */
 export function keepTyped(id: number, typed: Sale['typed']): void {
-  change(id, (sale) => ({ typed: { ...sale.typed, ...typed } }));
+  change(id, (sale) => {
+    const changed = (Object.keys(typed) as FieldName[]).filter((name) => typed[name] !== sale.typed[name]);
+    const parts = changed.map((name) => PART_OF[name]);
+    if (changed.includes('payplanId') && sale.typed.amount) parts.push('payment');
+    return {
+      typed: { ...sale.typed, ...typed },
+      passed: sale.passed.filter((part) => !parts.includes(part)),
+    };
+  });
 }
 
 export function chooseCustomer(id: number, customer: KnownCustomer | undefined): void {
-  change(id, () => ({ customer }));
+  change(id, ({ passed }) => ({
+    customer: customer && knownOf(customer),
+    passed: passed.filter((part) => part !== 'customer'),
+  }));
+}
+
+/** The user leaves a step by Next. */
+export function passStep(id: number, part: Part): void {
+  change(id, ({ passed }) => ({ passed: [...passed.filter((other) => other !== part), part] }));
+}
+
+function knownOf({
+  id,
+  firstName,
+  lastName,
+  phone,
+  kycStatus,
+  kycReviewPending,
+}: KnownCustomer): KnownCustomer {
+  return { id, firstName, lastName, phone, kycStatus, kycReviewPending };
 }
 
 /** Whether closing the browser tab would lose data. */
@@ -154,7 +211,7 @@ export function partsOf({ typed, customer, parts }: Sale): readonly Part[] {
 export async function saveSale(id: number): Promise<void> {
   const sale = find(id);
   if (!sale || isSending(sale)) return;
-  keepTyped(id, { paymentDate: sale.typed.paymentDate ?? settings().today });
+  change(id, ({ typed }) => ({ typed: { ...typed, paymentDate: typed.paymentDate ?? settings().today } }));
   for (const part of partsOf(sale)) {
     if (find(id)?.parts[part].progress !== 'saved' && !(await savePart(id, part))) return;
   }
@@ -187,14 +244,8 @@ type Headers = Readonly<Record<string, string>>;
 /** The request of each part. @throws the error body if the service refuses the request. */
 const SAVERS: Record<Part, (sale: Sale, headers: Headers) => Promise<Partial<Sale>>> = {
   async customer({ typed }, headers) {
-    const body = {
-      firstName: typed.firstName ?? '',
-      lastName: typed.lastName ?? '',
-      phone: typed.phone ?? '',
-      ...(typed.email && { email: typed.email }),
-      ...(typed.nationalId && { nationalId: typed.nationalId }),
-    };
-    return { customer: dataOf(await client.POST('/api/customers', { body, headers })) };
+    const body = customerOf(typed);
+    return { customer: knownOf(dataOf(await client.POST('/api/customers', { body, headers }))) };
   },
   async identity({ typed, customer }, headers) {
     const type = (typed.verificationType ?? 'national_id') as Schemas['VerificationType'];
@@ -211,7 +262,8 @@ const SAVERS: Record<Part, (sale: Sale, headers: Headers) => Promise<Partial<Sal
       payplanId: Number(typed.payplanId),
       ...(typed.activationDate && { activationDate: typed.activationDate }),
     };
-    return { account: dataOf(await client.POST('/api/accounts', { body, headers })) };
+    const { id, accountNumber } = dataOf(await client.POST('/api/accounts', { body, headers }));
+    return { account: { id, accountNumber } };
   },
   async payment({ typed, account }, headers) {
     const body = {
@@ -225,6 +277,17 @@ const SAVERS: Record<Part, (sale: Sale, headers: Headers) => Promise<Partial<Sal
     return {};
   },
 };
+
+/** The body of the request that registers the customer. */
+export function customerOf(typed: Sale['typed']): Schemas['NewCustomer'] {
+  return {
+    firstName: typed.firstName ?? '',
+    lastName: typed.lastName ?? '',
+    phone: typed.phone ?? '',
+    ...(typed.email && { email: typed.email }),
+    ...(typed.nationalId && { nationalId: typed.nationalId }),
+  };
+}
 
 function dataOf<Data>({ data, error }: { data?: { data: Data }; error?: unknown }): Data {
   if (!data) throw error;
@@ -248,5 +311,7 @@ function setPart(id: number, part: Part, state: Partial<PartState>): void {
 
 function publish(next: Sales): void {
   sales = next;
+  const all = sales.all.filter(isUnsaved);
+  keep('sales', all.length > 0 ? { ...sales, all } : undefined);
   for (const listener of listeners) listener();
 }
