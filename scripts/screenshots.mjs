@@ -54,6 +54,7 @@ async function startService() {
     DEMO_DATA: 'company',
     COMPANY_NAME: 'Sunrise Solar Ltd',
     RATE_LIMIT_AUTH: 0,
+    RATE_LIMIT_BROWSER: 0,
     RATE_LIMIT_GENERAL: 0,
     RATE_LIMIT_PAGES: 0,
   });

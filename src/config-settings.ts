@@ -199,6 +199,11 @@ export const settingsSchema = Type.Object({
     5,
     'Sign-ins, registrations and password changes per minute and address. Each kind has its own counter. 0: no limit.',
   ),
+  RATE_LIMIT_BROWSER: setting(
+    Type.Integer({ minimum: 0 }),
+    300,
+    'Reads per minute of each user with a session cookie, as in the console, in place of RATE_LIMIT_GENERAL. 0: no limit.',
+  ),
   RATE_LIMIT_BULK: setting(
     Type.Integer({ minimum: 0 }),
     10,
@@ -207,7 +212,7 @@ export const settingsSchema = Type.Object({
   RATE_LIMIT_GENERAL: setting(
     Type.Integer({ minimum: 0 }),
     100,
-    'All other calls per minute of each user, or of each address if a call has no valid token. 0: no limit.',
+    'All other calls per minute of each user, such as the writes of the console, or of each address if a call has no valid token. 0: no limit.',
   ),
   RATE_LIMIT_API_KEY: setting(
     Type.Integer({ minimum: 0 }),

@@ -38,6 +38,7 @@ describe('an empty environment', () => {
       CURRENCY: 'KES',
       BUSINESS_TIMEZONE: 'Africa/Nairobi',
       RATE_LIMIT_AUTH: 5,
+      RATE_LIMIT_BROWSER: 300,
       RATE_LIMIT_BULK: 10,
       RATE_LIMIT_GENERAL: 100,
       RATE_LIMIT_PAGES: 300,

@@ -23,6 +23,8 @@ export const CREDENTIAL_CACHE = { max: 10_000, ttl: 3_000, ttlResolution: 0 }; /
 interface AccessClaims {
   userId: number;
   sessionId: string;
+  /** Whether the refresh token of the session is in a cookie. */
+  isBrowser: boolean;
 }
 
 export interface AccessTokens {
@@ -40,8 +42,8 @@ export function createAccessTokens(secret: string, ttlSeconds: number): AccessTo
   const verified = new LRUCache<string, AccessClaims & { expiresAtMs: number }>({ max: MAX_CACHED_TOKENS });
 
   return {
-    issue: ({ userId, sessionId }) =>
-      new SignJWT({ sid: sessionId, typ: 'access' })
+    issue: ({ userId, sessionId, isBrowser }) =>
+      new SignJWT({ sid: sessionId, typ: 'access', ...(isBrowser && { browser: true }) })
         .setProtectedHeader({ alg: 'HS256', typ: HEADER_TYPE })
         .setIssuer(ISSUER)
         .setAudience(AUDIENCE)
@@ -88,7 +90,7 @@ export function createSessionReader(
   }
 
   async function identifyUser(request: FastifyRequest, token: string): Promise<Actor> {
-    const { userId, sessionId } = await tokens.verify(token);
+    const { userId, sessionId, isBrowser } = await tokens.verify(token);
     const seen = sessions.get(sessionId);
     const known = seen?.id === userId ? seen : undefined;
     const user = known ?? (await findUserOfLiveSession(db, sessionId, userId, new Date()));
@@ -100,6 +102,7 @@ export function createSessionReader(
       role: user.role,
       employeeId: user.employee_id,
       requestId: request.id,
+      ...(isBrowser && { isBrowser }),
     };
   }
 
@@ -156,11 +159,11 @@ async function verifySignature(token: string, key: Uint8Array) {
       requiredClaims: ['exp', 'iat', 'sub', 'sid', 'typ'],
     });
     const userId = Number(payload.sub);
-    const { sid: sessionId, typ, exp = 0 } = payload;
+    const { sid: sessionId, typ, exp = 0, browser } = payload;
     if (typ !== 'access' || !isUuid(sessionId) || !Number.isSafeInteger(userId)) {
       throw unauthorized(NOT_VALID);
     }
-    return { userId, sessionId, expiresAtMs: exp * 1000 };
+    return { userId, sessionId, isBrowser: browser === true, expiresAtMs: exp * 1000 };
   } catch (error) {
     if (error instanceof errors.JWTExpired) throw unauthorized('The access token has expired.');
     if (error instanceof errors.JOSEError) throw unauthorized(NOT_VALID);

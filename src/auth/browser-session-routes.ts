@@ -43,7 +43,7 @@ export function browserSessionRoutes(
     },
     async (request, reply) => {
       requireSameOrigin(request, context);
-      const { refreshToken, ...signedIn } = await login(context, parts, request.body);
+      const { refreshToken, ...signedIn } = await login(context, parts, request.body, true);
       setSessionCookie(request, reply, context, refreshToken);
       return ok(toBrowserSession(signedIn), 'Signed in.');
     },

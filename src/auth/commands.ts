@@ -48,7 +48,12 @@ export async function register(context: Context, parts: AuthParts, sent: Registr
 }
 
 /** An unknown e-mail, a wrong password and a disabled user get the same answer after the same time. */
-export async function login(context: Context, parts: AuthParts, body: { email: string; password: string }) {
+export async function login(
+  context: Context,
+  parts: AuthParts,
+  body: { email: string; password: string },
+  isBrowser = false,
+) {
   const guessKey = hashToken(emailKey(body.email)).toString('base64url');
   const found = await users.findUserByEmail(context.db, body.email);
   const limit = guessLimit(parts, guessKey);
@@ -60,7 +65,7 @@ export async function login(context: Context, parts: AuthParts, body: { email: s
     // While the hash was calculated, another transaction may have changed the password or disabled the user.
     const user = await users.lockUserAgainstChanges(tx, found.id);
     if (!user.active || user.password_hash !== found.password_hash) throw wrongPassword();
-    return startSession(tx, context, parts, user);
+    return startSession(tx, context, parts, user, isBrowser);
   });
 }
 

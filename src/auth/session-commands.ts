@@ -28,12 +28,18 @@ interface Caller {
 const REPEAT_MS = 10_000;
 
 /** The last step of every way to sign in: creates a session and its first tokens. */
-export async function startSession(tx: Tx, context: Context, parts: TokenParts, user: users.UserRow) {
+export async function startSession(
+  tx: Tx,
+  context: Context,
+  parts: TokenParts,
+  user: users.UserRow,
+  isBrowser = false,
+) {
   const id = randomUUID();
   await store.insertSession(tx, { id, userId: user.id, expiresAt: refreshExpiry(context) });
   const { token, hash } = newToken();
   await addRefreshToken(tx, context, id, hash);
-  return signedIn(context, parts, user, id, token);
+  return signedIn(context, parts, user, { sessionId: id, isBrowser }, token);
 }
 
 /** Exchanges a refresh token for new tokens. If a token is used twice, it was copied, so its session ends. */
@@ -61,7 +67,8 @@ export function refreshBrowserSession(
   refreshToken: string,
   caller: Caller & { countExchange(sessionId: string): Promise<void> },
 ) {
-  return exchangeToken(context, parts, refreshToken, successorOf(context, refreshToken), caller);
+  const successor = successorOf(context, refreshToken);
+  return exchangeToken(context, parts, refreshToken, successor, { ...caller, isBrowser: true });
 }
 
 function successorOf({ secret }: Context, refreshToken: string): Token {
@@ -85,7 +92,7 @@ function exchangeToken(
   parts: TokenParts,
   refreshToken: string,
   successor: Token,
-  { log, requestId, userId, countExchange }: Caller,
+  { log, requestId, userId, countExchange, isBrowser = false }: Caller & { isBrowser?: boolean },
 ) {
   const hash = hashToken(refreshToken);
   return inTransaction(context.db, async (tx) => {
@@ -109,7 +116,7 @@ function exchangeToken(
       await store.markRefreshTokenUsed(tx, hash);
       await addRefreshToken(tx, context, sessionId, successor.hash);
     }
-    return signedIn(context, parts, user, sessionId, (repeated ?? successor).token);
+    return signedIn(context, parts, user, { sessionId, isBrowser }, (repeated ?? successor).token);
   });
 }
 
@@ -163,10 +170,10 @@ async function signedIn(
   { config }: Context,
   { tokens }: TokenParts,
   user: users.UserRow,
-  sessionId: string,
+  session: { sessionId: string; isBrowser: boolean },
   refreshToken: string,
 ) {
-  const accessToken = await tokens.issue({ userId: user.id, sessionId });
+  const accessToken = await tokens.issue({ userId: user.id, ...session });
   return { accessToken, refreshToken, expiresIn: config.ACCESS_TOKEN_TTL, user };
 }
 

@@ -12,6 +12,7 @@ export interface Config {
   readonly PHONE_REGION: string;
   readonly RATE_LIMIT_API_KEY: number;
   readonly RATE_LIMIT_AUTH: number;
+  readonly RATE_LIMIT_BROWSER: number;
   readonly RATE_LIMIT_BULK: number;
   readonly RATE_LIMIT_GENERAL: number;
   readonly RATE_LIMIT_PAGES: number;
@@ -45,6 +46,8 @@ export interface Actor {
   readonly role: UserRole | 'api_key' | 'system';
   readonly employeeId: number | null;
   readonly requestId: string | null;
+  /** Set if the user is signed in by a session cookie, as in the console. */
+  readonly isBrowser?: boolean;
   /** Only for the role api_key. */
   readonly apiKey?: ApiKeyActor;
   /** Set while the service runs an action that the actor has approved. Audit entries then name the requester and the approver. */

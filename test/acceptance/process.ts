@@ -42,6 +42,7 @@ export interface RunningService {
 export const ROOT = join(import.meta.dirname, '..', '..');
 export const NO_RATE_LIMITS = {
   RATE_LIMIT_AUTH: '0',
+  RATE_LIMIT_BROWSER: '0',
   RATE_LIMIT_BULK: '0',
   RATE_LIMIT_GENERAL: '0',
   RATE_LIMIT_PAGES: '0',

@@ -15,6 +15,7 @@ import { eventually } from '../support/waiting.ts';
 const DEFAULTS = {
   RATE_LIMIT_API_KEY: '1000',
   RATE_LIMIT_AUTH: '5',
+  RATE_LIMIT_BROWSER: '300',
   RATE_LIMIT_BULK: '10',
   RATE_LIMIT_GENERAL: '100',
   RATE_LIMIT_PAGES: '300',
@@ -231,6 +232,39 @@ describe('without Redis', () => {
     const openPage = () => call('GET', '/settings', undefined, { token: null, ...from('203.0.113.9') });
     expect(await times(3, openPage)).toEqual([200, 200, 429]);
     expect((await refresh(await signIn(), '203.0.113.9')).status).toBe(200);
+  });
+
+  it('a user with a session cookie may read three hundred times a minute, and write a hundred times', async () => {
+    const { call } = await limited({ RATE_LIMIT_BROWSER: '' });
+    const email = `browser-${randomUUID()}@example.com`;
+    const user = { email, password: PASSWORD, role: 'manager', firstName: 'A', lastName: 'B' };
+    expect((await service.call('POST', '/users', user)).status).toBe(201);
+    const session = await service.call(
+      'POST',
+      '/auth/session',
+      { email, password: PASSWORD },
+      { token: null },
+    );
+    const cookie = session.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+    const renewed = await service.call('POST', '/auth/session/refresh', undefined, {
+      token: null,
+      headers: { cookie },
+    });
+    const tokens = [session.body.data.accessToken, renewed.body.data.accessToken];
+    const read = (at: number) => call('GET', '/products', undefined, { token: tokens[at % 2] });
+    const first = await read(0);
+    expect(first.headers.get('ratelimit-policy')).toBe('"browser";q=300;w=60');
+    const reads = await Promise.all(Array.from({ length: 299 }, (_, at) => read(at)));
+    expect(new Set(reads.map(({ status }) => status))).toEqual(new Set([200]));
+    expectRefused(await read(1));
+    const write = () => call('PUT', '/products/1', {}, { token: tokens[1] });
+    expect((await write()).headers.get('ratelimit')).toMatch(/^"general";r=99;/);
+    expect(new Set(await atOnce(99, write))).toEqual(new Set([400]));
+    expectRefused(await write());
+    // With a token that has no cookie, the same user has the general limit.
+    const { accessToken } = (await service.call('POST', '/auth/login', { email, password: PASSWORD })).body
+      .data;
+    expectRefused(await call('GET', '/products', undefined, { token: accessToken }));
   });
 
   it('health is not counted', async () => {

@@ -9,6 +9,7 @@ import { refusalOf, type Sent, send } from './wire.ts';
 const LIMITS = {
   RATE_LIMIT_API_KEY: '150',
   RATE_LIMIT_AUTH: '5',
+  RATE_LIMIT_BROWSER: '300',
   RATE_LIMIT_BULK: '10',
   RATE_LIMIT_GENERAL: '100',
   RATE_LIMIT_PAGES: '300',

@@ -57,6 +57,7 @@ export interface TestService {
 export const PASSWORD = 'a long enough password';
 const NO_LIMITS = {
   RATE_LIMIT_AUTH: '0',
+  RATE_LIMIT_BROWSER: '0',
   RATE_LIMIT_BULK: '0',
   RATE_LIMIT_GENERAL: '0',
   RATE_LIMIT_PAGES: '0',

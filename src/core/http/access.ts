@@ -90,10 +90,12 @@ export function isRefusal(error: unknown): error is AppError {
   return error instanceof AppError && (error.status === 401 || error.status === 403);
 }
 
-/** An API key has a separate limit instead of the general limit. */
-function rateClassOf({ actor, routeOptions }: FastifyRequest): RateClass {
+/** An API key has a separate limit instead of the general limit. So have the reads of a browser session. */
+function rateClassOf({ actor, routeOptions, method }: FastifyRequest): RateClass {
   const { rate = 'general' } = routeOptions.config;
-  return rate === 'general' && actor?.apiKey ? 'api_key' : rate;
+  if (rate !== 'general') return rate;
+  if (actor?.apiKey) return 'api_key';
+  return actor?.isBrowser && (method === 'GET' || method === 'HEAD') ? 'browser' : rate;
 }
 
 /** Calls of the rate class auth are counted by `budget` and client address, all other calls by caller. */

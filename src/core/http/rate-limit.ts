@@ -15,7 +15,7 @@ const WINDOW_SECONDS = 60;
 export const GUESSES = { limit: 10, windowSeconds: 15 * 60 } as const;
 
 /** A budget is the number of calls per minute of one caller, from the setting RATE_LIMIT_… with the same name. */
-type Budget = 'api_key' | 'auth' | 'bulk' | 'general' | 'pages' | 'webhook';
+type Budget = 'api_key' | 'auth' | 'browser' | 'bulk' | 'general' | 'pages' | 'webhook';
 /** `session`: the route counts the calls itself, by session. `none`: nothing counts the calls. */
 export type RateClass = Budget | 'session' | 'none';
 export type Limiters = Record<RateClass, Limiter | undefined>;
@@ -127,6 +127,7 @@ export function createLimiters(
   return {
     api_key: limiter('api_key', config.RATE_LIMIT_API_KEY),
     auth: limiter('auth', config.RATE_LIMIT_AUTH),
+    browser: limiter('browser', config.RATE_LIMIT_BROWSER),
     bulk: limiter('bulk', config.RATE_LIMIT_BULK),
     general: limiter('general', config.RATE_LIMIT_GENERAL),
     pages: limiter('pages', config.RATE_LIMIT_PAGES),

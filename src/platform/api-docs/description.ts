@@ -170,6 +170,7 @@ are set before a commit, so a changed row may be sorted before your cursor, and 
 answer 200 with the outcome of each item. Each call counts as one request in the rate limit for bulk operations.
 
 **Limits.** Requests are counted per minute. The headers \`RateLimit-Policy\` and \`RateLimit\` show the limit and the remaining calls.
+A user may make 100 calls a minute. With a session cookie, as in the console, the user may read 300 times a minute instead, and writes keep their limit.
 
 **API keys.** Another system sends an API key in place of an access token: \`Authorization: Bearer ams_key_…\`. An admin
 creates it (\`POST /api/api-keys\`) with a role or a list of permissions, and optionally an expiry and the networks from which it may

@@ -312,6 +312,7 @@ function setPart(id: number, part: Part, state: Partial<PartState>): void {
 function publish(next: Sales): void {
   sales = next;
   const all = sales.all.filter(isUnsaved);
-  keep('sales', all.length > 0 ? { ...sales, all } : undefined);
+  // Before the session is restored, nothing replaces what was kept before the reload.
+  if (ownerId !== undefined) keep('sales', all.length > 0 ? { ...sales, all } : undefined);
   for (const listener of listeners) listener();
 }
