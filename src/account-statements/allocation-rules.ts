@@ -12,14 +12,11 @@ export interface MoneyMove {
   amountMinor: Minor;
   /** The day of the reversal. A reversed payment does not change any balance. */
   reversedOn: PlainDate | null;
-  reversalReason: string | null;
   /** The id of the database row. Either `paymentId` or `creditMoveId` is set. */
   paymentId: number | null;
   creditMoveId: number | null;
   /** The other account of a transfer. */
   otherAccountId: number | null;
-  /** The reason of a credit move. */
-  reason: string | null;
   transactionRef: string | null;
   /** Null for a transfer. */
   paymentMethod: string | null;

@@ -1,12 +1,13 @@
 import { termsOf } from '../accounts/schedule-rules.ts';
 import type { Currency } from '../core/context.ts';
+import type { Language } from '../core/http/fields.ts';
 import { BYTE_ORDER_MARK, csvLine, unquoted } from '../core/values/csv.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import { type Minor, minorToText } from '../core/values/money.ts';
 import { sourceOf } from './json-view.ts';
 import type { Row, StatementFigures } from './rules.ts';
 import type { AccountStatement } from './view.ts';
-import { coverageOfRow, describeRow, plainSpelling } from './wording-rules.ts';
+import { coverageOfRow, describeEnds, describeRow, plainSpelling } from './wording-rules.ts';
 
 const COLUMNS = [
   'date',
@@ -40,13 +41,15 @@ interface Line extends StatementFigures, Partial<Omit<Row, 'type' | 'covers' | k
 export function statementCsv(
   { account, accountNumber, period, statement }: AccountStatement,
   currency: Currency,
+  language: Language,
 ): string {
   const terms = termsOf(account);
-  const spelling = plainSpelling(currency.decimals);
+  const ends = describeEnds(language);
+  const spelling = plainSpelling(currency.decimals, language);
   const amount = (minor: Minor) => ({ unquoted: minorToText(minor, currency.decimals) });
   const optional = (value: string | number | null = null) => (value === null ? null : unquoted(value));
   const lines: Line[] = [
-    { ...statement.opening, date: period.from, type: 'opening', description: 'Balances before this day' },
+    { ...statement.opening, date: period.from, type: 'opening', description: ends.opening },
     ...statement.rows.map((row) => ({
       ...row,
       description: describeRow(row, terms, spelling),
@@ -58,7 +61,7 @@ export function statementCsv(
       ...statement.totals,
       date: period.to,
       type: 'closing',
-      description: 'Balances at the end of this day, and sums of the period',
+      description: ends.closing,
     },
   ];
   return [

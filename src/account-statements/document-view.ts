@@ -1,5 +1,6 @@
 import { dueDate, termsOf } from '../accounts/schedule-rules.ts';
 import type { Currency } from '../core/context.ts';
+import type { Language } from '../core/http/fields.ts';
 import { type Minor, printedAmount } from '../core/values/money.ts';
 import type { Printer } from '../platform/printing/printer.ts';
 import type { StatementFigures } from './rules.ts';
@@ -11,6 +12,7 @@ export function statementDocument(
   currency: Currency,
   { company, paybill }: Pick<Printer, 'company' | 'paybill'>,
   { account, accountNumber, customer, productName, period, isToday, statement }: AccountStatement,
+  language: Language,
 ) {
   const { decimals } = currency;
   const terms = termsOf(account);
@@ -23,8 +25,9 @@ export function statementDocument(
   });
   const { position, closing } = statement;
   const isDue = position.arrearsMinor > 0n;
-  const spelling = printedSpelling(decimals);
+  const spelling = printedSpelling(decimals, language);
   return {
+    language,
     customer,
     accountNumber,
     period,

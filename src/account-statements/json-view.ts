@@ -2,6 +2,7 @@ import { formatAccountNumber } from '../accounts/account-number-rules.ts';
 import { termsOf } from '../accounts/schedule-rules.ts';
 import { toPaymentState } from '../accounts/view.ts';
 import { amountOf, type Currency } from '../core/context.ts';
+import type { Language } from '../core/http/fields.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import type { Minor } from '../core/values/money.ts';
 import type { AccountRow } from '../ledger/rules.ts';
@@ -14,6 +15,7 @@ import { describeRow, plainSpelling } from './wording-rules.ts';
 export function toStatement(
   { account, accountNumber, customer, productName, period, statement }: AccountStatement,
   currency: Currency,
+  language: Language,
 ) {
   const terms = termsOf(account);
   const amount = (minor: Minor) => amountOf(minor, currency);
@@ -22,7 +24,7 @@ export function toStatement(
     owedInTotal: amount(owedInTotalMinor),
   });
   const { rows, totals, position } = statement;
-  const spelling = plainSpelling(currency.decimals);
+  const spelling = plainSpelling(currency.decimals, language);
   return {
     accountId: account.id,
     accountNumber,

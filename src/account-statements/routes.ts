@@ -39,6 +39,7 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
           'does not count. An unassigned payment is not shown. Credit moves are rows (transfer_in, transfer_out, refund). ' +
           'Outgoing credit is taken from the latest payments and incoming transfers. The part that is taken covers no item. ' +
           `Each row has two balances, dueSoFar and owedInTotal. A statement has at most ${MAX_ROWS} rows, or ${MAX_PRINTED_ROWS} as PDF. ` +
+          'lang is the language of the descriptions and of the PDF. ' +
           'It shows the customer and the payments, so an API key also needs `customers:read` and `payments:read`.',
         params: IdParams,
         querystring: StatementQuery,
@@ -56,19 +57,19 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
     },
     async (request, reply) => {
       requireAll(actorOf(request), ['customers:read', 'payments:read']);
-      const { format = 'json', ...given } = request.query;
+      const { format = 'json', lang = 'en', ...given } = request.query;
       const made = await makeStatement(context, request.params.id, given);
       switch (format) {
         case 'json':
-          return ok(toStatement(made, currency), 'Statement made.');
+          return ok(toStatement(made, currency, lang), 'Statement made.');
         case 'csv':
           return reply
             .type('text/csv; charset=utf-8')
             .header('content-disposition', `attachment; filename="${fileName(made)}.csv"`)
-            .send(statementCsv(made, currency));
+            .send(statementCsv(made, currency, lang));
         case 'pdf': {
           refuseTooMany(made.statement.rows.length, MAX_PRINTED_ROWS);
-          const document = statementDocument(currency, printer, made);
+          const document = statementDocument(currency, printer, made, lang);
           const pdf = await printer.print(callerOf(request), 'statement.typ', document);
           return reply
             .type('application/pdf')

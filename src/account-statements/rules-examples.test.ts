@@ -23,14 +23,12 @@ const OPENED: AccountEvent = {
   date: day(5),
   amountMinor: 300n,
   ledgerEventId: 1,
-  reason: null,
 };
 const ended = (type: 'cancelled' | 'written_off', on: number, amountMinor: bigint): AccountEvent => ({
   type,
   date: day(on),
   amountMinor,
   ledgerEventId: 100,
-  reason: 'gone',
 });
 
 function payment(id: number, on: number, amountMinor: bigint, fields: Partial<MoneyMove> = {}): MoneyMove {
@@ -39,11 +37,9 @@ function payment(id: number, on: number, amountMinor: bigint, fields: Partial<Mo
     date: day(on),
     amountMinor,
     reversedOn: null,
-    reversalReason: null,
     paymentId: id,
     creditMoveId: null,
     otherAccountId: null,
-    reason: null,
     transactionRef: null,
     paymentMethod: 'Cash',
     ledgerEventId: 10 + id,

@@ -57,11 +57,9 @@ function payment(
     date,
     amountMinor,
     reversedOn,
-    reversalReason: reversedOn && 'by mistake',
     paymentId: id,
     creditMoveId: null,
     otherAccountId: null,
-    reason: null,
     transactionRef: null,
     paymentMethod: 'Cash',
     ledgerEventId: 10 + 2 * id,
@@ -75,7 +73,6 @@ function creditMove(type: MoneyMove['type'], id: number, date: PlainDate, amount
     type,
     paymentId: null,
     creditMoveId: id,
-    reason: 'asked',
   };
   return type === 'refund' ? common : { ...common, otherAccountId: 7, paymentMethod: null };
 }
@@ -97,11 +94,11 @@ const historyArb = fc
   })
   .map(({ terms, payments, end, from, length }) => {
     const opened = { type: 'opened' as const, date: terms.activationDate, amountMinor: totalMinor(terms) };
-    const events: AccountEvent[] = [{ ...opened, ledgerEventId: 1, reason: null }];
+    const events: AccountEvent[] = [{ ...opened, ledgerEventId: 1 }];
     if (end) {
       const { type, ledgerEventId } = end;
       const date = addDays(terms.activationDate, end.days);
-      events.push({ type, date, amountMinor: 1n, ledgerEventId, reason: 'gone' });
+      events.push({ type, date, amountMinor: 1n, ledgerEventId });
     }
     const money = payments.map(({ days, amountMinor, reversed, type }, i) => {
       const date = addDays(START, days);
@@ -192,7 +189,7 @@ describe('a statement', () => {
       activationDate: day('2000-01-01'),
     };
     const events: AccountEvent[] = [
-      { type: 'opened', date: terms.activationDate, amountMinor: 1n, ledgerEventId: 1, reason: null },
+      { type: 'opened', date: terms.activationDate, amountMinor: 1n, ledgerEventId: 1 },
     ];
     const money = Array.from({ length: 10_000 }, (_, i) => payment(i + 1, addDays(START, -i), 2n));
     const history = { terms, activated: true, events, money };

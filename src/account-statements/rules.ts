@@ -62,7 +62,6 @@ export interface AccountEvent {
   /** The amount sold, cancelled or written off. */
   amountMinor: Minor;
   ledgerEventId: number;
-  reason: string | null;
 }
 
 export interface StatementFigures {

@@ -1,7 +1,16 @@
 import { Type } from 'typebox';
 import { ACCOUNT_STATUSES } from '../account-status/rules.ts';
 import { paymentStateFields } from '../accounts/schema.ts';
-import { AmountAboveZero, CalendarDate, Choice, DateText, Id, Money, Nullable } from '../core/http/fields.ts';
+import {
+  AmountAboveZero,
+  CalendarDate,
+  Choice,
+  DateText,
+  DocumentLanguage,
+  Id,
+  Money,
+  Nullable,
+} from '../core/http/fields.ts';
 import { FREQUENCIES } from '../pay-plans/schema.ts';
 import { MAX_ROWS, ROW_TYPES } from './rules.ts';
 
@@ -15,6 +24,7 @@ export const StatementQuery = Type.Object({
   ),
   to: dateOf('Last business day, which may be in the future. Default: today.', '2026-11-30'),
   format: Type.Optional(Type.Enum(['json', 'csv', 'pdf'], { default: 'json' })),
+  lang: DocumentLanguage,
 });
 
 const dueSoFar = Type.Number({

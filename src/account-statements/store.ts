@@ -1,7 +1,5 @@
 import { sql } from 'kysely';
-import { statusesIn } from '../account-status/rules.ts';
 import type { Tx } from '../core/database/db.ts';
-import { literalList } from '../core/database/literal-list.ts';
 import type { LedgerEvent } from '../core/database/tables.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import type { AccountRow } from '../ledger/rules.ts';
@@ -23,17 +21,12 @@ export interface AccountEventRow {
   event: LedgerEvent;
   value_date: PlainDate;
   amount_minor: number;
-  reason: string | null;
 }
 
-/** The ledger events that open, cancel or write off an account, with the reason of a cancellation or write-off. */
+/** The ledger events that open, cancel or write off an account. */
 export async function findAccountEvents(tx: Tx, accountId: number): Promise<AccountEventRow[]> {
   const { rows } = await sql<AccountEventRow>`
-    select e.event_id, e.event, e.value_date, abs(e.amount_minor) as amount_minor,
-      case when e.event <> 'account_opened' then (
-        select h.reason from account_status_changes h
-        where h.account_id = e.account_id and h.to_status in ${literalList(statusesIn('closed'))}
-        order by h.id limit 1) end as reason
+    select e.event_id, e.event, e.value_date, abs(e.amount_minor) as amount_minor
     from ledger_entries e
     where e.account_id = ${accountId} and e.payment_id is null and e.credit_move_id is null
       and (e.event in ('account_opened', 'account_cancelled') and e.ledger_account = 'sales'
@@ -65,8 +58,8 @@ export async function findPayments(
 ) {
   const { rows } = await sql<MoneyRow>`
     select 'payment' as type, p.payment_date as "date", p.amount_minor as "amountMinor",
-      (p.reversed_at at time zone ${timeZone})::date as "reversedOn", p.reversal_reason as "reversalReason", p.id as "paymentId",
-      null as "creditMoveId", null as "otherAccountId", null as reason, p.transaction_ref as "transactionRef",
+      (p.reversed_at at time zone ${timeZone})::date as "reversedOn", p.id as "paymentId",
+      null as "creditMoveId", null as "otherAccountId", p.transaction_ref as "transactionRef",
       m.name as "paymentMethod",
       case when p.payment_date >= ${from}::date or p.reversed_at is not null then
         (select max(e.event_id) from ledger_entries e
@@ -89,10 +82,10 @@ export async function findCreditMoves(tx: Tx, accountId: number, to: PlainDate, 
   const { rows } = await sql<MoneyRow>`
     select
       case when c.to_account_id is null then 'refund' when ${isGiver} then 'transfer_out' else 'transfer_in' end as type,
-      c.value_date as "date", c.amount_minor as "amountMinor", null as "reversedOn", null as "reversalReason",
+      c.value_date as "date", c.amount_minor as "amountMinor", null as "reversedOn",
       null as "paymentId", c.id as "creditMoveId",
       case when ${isGiver} then c.to_account_id else c.account_id end as "otherAccountId",
-      c.reason, c.transaction_ref as "transactionRef", m.name as "paymentMethod",
+      c.transaction_ref as "transactionRef", m.name as "paymentMethod",
       (select max(e.event_id) from ledger_entries e where e.credit_move_id = c.id) as "ledgerEventId",
       null as "reversalEventId"
     from credit_moves c left join payment_methods m on m.id = c.payment_method_id

@@ -112,7 +112,6 @@ function toEvent(row: AccountEventRow, { activation_date }: AccountRow): Account
     date: isBackdated ? activation_date : row.value_date,
     amountMinor: BigInt(row.amount_minor),
     ledgerEventId: row.event_id,
-    reason: row.reason,
   };
 }
 

@@ -1,5 +1,6 @@
 import { formatAccountNumber } from '../accounts/account-number-rules.ts';
 import type { Context } from '../core/context.ts';
+import type { Language } from '../core/http/fields.ts';
 import { businessDay } from '../core/values/dates.ts';
 import { printedAmount } from '../core/values/money.ts';
 import type { PrintedDocument, Printer } from '../platform/printing/printer.ts';
@@ -25,9 +26,11 @@ export function toInvoiceDocument(
   { config, currency }: Pick<Context, 'config' | 'currency'>,
   { company, paybill }: Pick<Printer, 'company' | 'paybill'>,
   { invoice, items }: InvoiceWithItems,
+  language: Language,
 ): InvoiceDocument {
   const amount = (minor: number) => printedAmount(BigInt(minor), currency.decimals);
   return {
+    language,
     number: invoice.number,
     issuedOn: invoice.issued_on,
     dueOn: invoice.due_on,

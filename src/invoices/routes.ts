@@ -6,7 +6,7 @@ import { actorOf, callerOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
 import { notFound } from '../core/http/errors.ts';
-import { IdParams } from '../core/http/fields.ts';
+import { DocumentLanguage, IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
 import { matchesEtag } from '../core/http/negotiation.ts';
 import { type Printer, printedAnswerMs } from '../platform/printing/printer.ts';
@@ -100,6 +100,7 @@ export function invoiceRoutes(api: Api, context: Context, printer: Printer): voi
         description:
           'Sends an ETag. A request with If-None-Match for an unchanged document gets 304 without a body.',
         params: IdParams,
+        querystring: Type.Object({ lang: DocumentLanguage }),
         response: {
           200: {
             description: 'The document.',
@@ -117,7 +118,7 @@ export function invoiceRoutes(api: Api, context: Context, printer: Printer): voi
     async (request, reply) => {
       const found = await findInvoice(db, request.params.id);
       if (!found) throw notFound('invoice', request.params.id);
-      const document = toInvoiceDocument(context, printer, found);
+      const document = toInvoiceDocument(context, printer, found, request.query.lang ?? 'en');
       const etag = printer.etagOf('invoice.typ', document);
       reply.header('etag', etag);
       if (matchesEtag(request.headers['if-none-match'], etag)) return reply.status(304).send();

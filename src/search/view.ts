@@ -72,7 +72,7 @@ export async function search(
   // All rows are known if there are fewer than a page. Otherwise the statements may have stopped before the last row.
   if (ranked.length <= limit) return { found: ranked, total: ranked.length };
   const counts = await Promise.all([
-    isSearched('customer') ? countCustomers(db, searchWords(withoutPhonePunctuation(text))) : 0,
+    isSearched('customer') ? countCustomers(db, searchWords(text)) : 0,
     isSearched('account') ? countAccountsInRanges(db, accountsBeginningWith(text)) : 0,
     isSearched('payment') ? countPaymentsByReference(db, referenceKey(text)) : 0,
     isSearched('invoice') ? countInvoicesByNumber(db, text.toUpperCase()) : 0,

@@ -283,14 +283,14 @@ describe('GET /accounts/:id/statement', () => {
       { type: 'transfer_out', paid: -200, creditMoveId: moveId, paymentId: null, owedInTotal: -100 },
       { type: 'refund', paid: -60, paymentMethod: 'Cash', owedInTotal: -40 },
     ]);
-    expect(last[1]?.description).toBe(`Credit given to ${receiver.accountNumber}: same family`);
+    expect(last[1]?.description).toBe(`Credit given to ${receiver.accountNumber}`);
     const taken = await expectToAgree(receiver.id);
     expect(taken.rows.at(-1)).toMatchObject({
       type: 'transfer_in',
       paid: 200,
       credit: 0,
       covers: [{ item: 0, amount: 200, paymentId: null, creditMoveId: moveId }],
-      description: `Credit received from ${giver.accountNumber}: same family`,
+      description: `Credit received from ${giver.accountNumber}`,
     });
   });
 
@@ -483,9 +483,9 @@ describe('as CSV', () => {
   });
 });
 
-describe('as PDF', () => {
-  const reader = spawnSync('pdftotext', ['-v']).error === undefined;
+const hasReader = spawnSync('pdftotext', ['-v']).error === undefined;
 
+describe('as PDF', () => {
   async function printed(id: number, query = '') {
     const response = await fetch(`${service.origin}/api/accounts/${id}/statement?format=pdf${query}`, {
       headers: { authorization: `Bearer ${service.adminToken}` },
@@ -503,7 +503,7 @@ describe('as PDF', () => {
   const figure = (amount: number) =>
     amount.toLocaleString('en', { minimumFractionDigits: 2 }).replace('-', '–');
 
-  it.skipIf(!reader)('prints every row and figure, in four scripts, on several pages', async () => {
+  it.skipIf(!hasReader)('prints every row and figure, in four scripts, on several pages', async () => {
     setToday(service, '2027-06-30');
     const customer = await newCustomer(service, { firstName: 'Zoë Łucja Ольга', lastName: 'ወልደ محمد' });
     const account = await newAccount(service, {
@@ -552,7 +552,7 @@ describe('as PDF', () => {
     for (const page of pages.slice(0, -1)) expect(page).toContain('Owed in total');
   });
 
-  it.skipIf(!reader)('shows the arrears, their date and the sum paid on the first page', async () => {
+  it.skipIf(!hasReader)('shows the arrears, their date and the sum paid on the first page', async () => {
     setToday(service, '2026-11-02');
     const { id } = await newAccount(service);
     await pay(service, id, 2_000);
@@ -580,21 +580,84 @@ describe('as PDF', () => {
     expect(done).not.toMatch(/DUE NOW|How to pay/);
   });
 
-  it.skipIf(!reader)(
+  it.skipIf(!hasReader)(
     'shows how an account ended, and prints text that looks like markup unchanged',
     async () => {
       setToday(service, '2026-11-02');
       const customer = await newCustomer(service, { firstName: '#panic() $x$', lastName: '*b* \\ @ref' });
       const { id } = await newAccount(service, { customerId: customer.id });
       await pay(service, id, 100);
-      await service.call('PUT', `/accounts/${id}`, { status: 'cancelled', reason: '#set page(width: 1pt)' });
+      await pay(service, id, 50, { transactionRef: '#set page(width: 1pt)' });
+      await service.call('PUT', `/accounts/${id}`, { status: 'cancelled', reason: 'moved away' });
       const { text } = await printed(id);
       expect(text).toContain('#panic() $x$ *b* \\ @ref');
-      expect(text.replace(/\s+/g, ' ')).toContain('Account cancelled: #set page(width: 1pt)');
+      expect(text).toContain('#set page(width: 1pt)');
+      expect(text).toContain('Account cancelled');
       expect(text).toContain('Nothing is to be paid');
       expect(text).not.toContain('How to pay');
     },
   );
+});
+
+describe('the texts of a statement', () => {
+  const FORMATS = ['json', 'csv', 'pdf'] as const;
+
+  /** The statement as text, without line breaks. */
+  async function textOf(id: number, format: (typeof FORMATS)[number], query = '') {
+    const response = await fetch(`${service.origin}/api/accounts/${id}/statement?format=${format}${query}`, {
+      headers: { authorization: `Bearer ${service.adminToken}` },
+    });
+    expect(response.status).toBe(200);
+    const bytes = Buffer.from(await response.arrayBuffer());
+    const text =
+      format === 'pdf'
+        ? execFileSync('pdftotext', ['-layout', '-', '-'], { input: bytes, encoding: 'utf8' })
+        : bytes.toString();
+    return text.replace(/\s+/g, ' ');
+  }
+
+  it('contain none of the reasons that staff entered', async () => {
+    setToday(service, '2026-11-02');
+    const { id } = await newAccount(service);
+    const other = await newAccount(service);
+    const REASON = 'thinks the customer lies';
+    const reversed = await pay(service, id, 500);
+    await service.call('POST', `/payments/${reversed.id}/reverse`, { reason: REASON });
+    await pay(service, id, 22_900);
+    const credit = { amount: 50, reason: REASON };
+    await service.call('POST', `/accounts/${id}/credit/transfer`, { ...credit, toAccountId: other.id });
+    await service.call('POST', `/accounts/${id}/credit/refund`, { ...credit, paymentMethodId: 2 });
+    await service.call('PUT', `/accounts/${other.id}`, { status: 'cancelled', reason: REASON });
+    for (const format of FORMATS.slice(0, hasReader ? 3 : 2))
+      for (const account of [id, other.id]) {
+        const text = await textOf(account, format);
+        expect(text).toContain(account === id ? 'Reversal of the payment of 500.00' : 'Account cancelled');
+        expect(text).not.toContain(REASON);
+      }
+  });
+
+  it('are in Swahili on request, with the same figures', async () => {
+    setToday(service, '2026-11-02');
+    const { id } = await newAccount(service);
+    await pay(service, id, 2_000);
+    setToday(service, '2026-12-20');
+    const english = JSON.parse(await textOf(id, 'json'));
+    const swahili = JSON.parse(await textOf(id, 'json', '&lang=sw'));
+    const withoutTexts = ({ rows, ...rest }: { rows: { description: string }[] }) => ({
+      ...rest,
+      rows: rows.map((row) => ({ ...row, description: '' })),
+    });
+    expect(withoutTexts(swahili.data)).toEqual(withoutTexts(english.data));
+    expect(swahili.data.rows[3].description).toBe('Awamu ya 1 kati ya 52');
+    expect(await textOf(id, 'csv', '&lang=sw')).toContain('"malipo ya awali"');
+    expect((await service.call('GET', `/accounts/${id}/statement?lang=fr`)).status).toBe(400);
+    if (!hasReader) return;
+    const paper = await textOf(id, 'pdf', '&lang=sw');
+    expect(paper).toContain('2 Novemba 2026 hadi 20 Desemba 2026');
+    expect(paper).toContain('awamu 52 za KES 400.00 kila wiki');
+    expect(paper).toContain('Jinsi ya kulipa');
+    expect(paper).not.toMatch(/Statement|Page|Owed|Due|Paid by|November|December|weekly|Instalment/);
+  });
 });
 
 describe('GET /accounts/:id/quote', () => {

@@ -492,7 +492,7 @@ async function cancelledTwin(run: Case, { plan }: Sold, offset: number, paid: nu
 /** Expects that the statement of today closes with the figures of the account. */
 async function expectStatement(run: Case, id: number): Promise<void> {
   const made = await makeStatement(run.context, id, {});
-  const { closing } = toStatement(made, run.context.currency);
+  const { closing } = toStatement(made, run.context.currency, 'en');
   const { paid: _, ...shown } = await shownOf(run, id);
   expect(closing).toMatchObject(shown);
   const { opening, rows, totals, closing: at } = made.statement;

@@ -1,14 +1,24 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { Component, lazy, type ReactNode, Suspense, useEffect, useState, useSyncExternalStore } from 'react';
+import {
+  Component,
+  Fragment,
+  lazy,
+  type ReactNode,
+  Suspense,
+  useEffect,
+  useState,
+  useSyncExternalStore,
+} from 'react';
 import { Redirect, Route, Switch } from 'wouter';
 import { openedInvitation } from './api/invitation.ts';
 import { followEvents } from './api/live.ts';
 import { currentSession, may, onSessionChange } from './api/session.ts';
 import { currentLanguage, t } from './i18n/index.ts';
 import { Layout } from './layout.tsx';
-import { loadPage, PAGES } from './pages/index.ts';
+import { labelOf, loadPage, PAGES } from './pages/index.ts';
 import { Button } from './ui/button.tsx';
 import { Empty, Notice, Skeleton } from './ui/feedback.tsx';
+import { usePageTitle } from './ui/page-title.ts';
 import { PageHead } from './ui/panel.tsx';
 import { Toasts } from './ui/toast.tsx';
 
@@ -44,7 +54,10 @@ export function App() {
                   {(parameters) =>
                     may(permission) ? (
                       // Without the key, the page would keep the state and the rows of the previous record.
-                      <Page key={JSON.stringify(parameters)} {...parameters} />
+                      <Fragment key={JSON.stringify(parameters)}>
+                        <FirstTitle path={path} />
+                        <Page {...parameters} />
+                      </Fragment>
                     ) : (
                       <Forbidden />
                     )
@@ -69,6 +82,13 @@ export function App() {
       <Toasts />
     </FailureBoundary>
   );
+}
+
+/** Titles the tab until the page has loaded its record, and if the page fails. Comes before the page, which then has the last word. */
+function FirstTitle({ path }: { path: string }) {
+  const label = labelOf(path);
+  usePageTitle(label && t(label));
+  return null;
 }
 
 function Forbidden() {

@@ -80,6 +80,20 @@ export function Choice<const Value extends string>(
   return Type.Unsafe<Value>(Type.Enum([...values], { title, ...options }));
 }
 
+/** The languages of documents for customers. */
+const LANGUAGES = ['en', 'sw'] as const;
+export type Language = (typeof LANGUAGES)[number];
+
+/** For a query that returns a document. */
+export const DocumentLanguage = Type.Optional(
+  Choice('DocumentLanguage', LANGUAGES, {
+    default: 'en',
+    description:
+      'The language of the document: English or Swahili. Texts that people have entered are not translated.',
+    examples: ['sw'],
+  }),
+);
+
 export function Nullable<T extends TSchema>(schema: T) {
   return Type.Union([schema, Type.Null()]);
 }

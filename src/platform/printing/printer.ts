@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { extname, join } from 'node:path';
 import { ConfigError } from '../../core/config-error.ts';
 import type { Config } from '../../core/context.ts';
+import type { Language } from '../../core/http/fields.ts';
 import { PACKAGE_ROOT } from '../../core/package-root.ts';
 import type { TimeLimits } from '../../core/time-limits.ts';
 import { PrintError } from './print-process.ts';
@@ -24,6 +25,8 @@ interface Company {
 
 /** What every document contains. Each kind of document adds its own data, as text. The same data always gives the same bytes. */
 export interface PrintedDocument {
+  /** Default: English. */
+  language?: Language;
   company: Company;
 }
 

@@ -245,6 +245,12 @@ export const PAGES: readonly PageEntry[] = [
   },
 ];
 
+/** The label of a page in the navigation, or else of the page above it, such as `/accounts` for `/accounts/:id`. */
+export function labelOf(path: string): NavigationKey | undefined {
+  const page = PAGES.find((one) => one.path === path);
+  return page?.navigation?.label ?? (path === '' ? undefined : labelOf(path.slice(0, path.lastIndexOf('/'))));
+}
+
 /** The component of a page, with its messages. */
 export async function loadPage({ load, messages }: PageEntry) {
   const [{ Page }] = await Promise.all([load(), loadMessages(messages)]);

@@ -1,6 +1,7 @@
 import { type ReactNode, useId, useLayoutEffect, useRef } from 'react';
 import { t } from '../i18n/index.ts';
 import { IconButton } from './button.tsx';
+import { rememberFocus } from './return-focus.ts';
 
 interface DialogProps {
   title: string;
@@ -14,7 +15,7 @@ interface DialogProps {
 
 /**
  * Opens when it is mounted, and closes when it is unmounted. At first the focus is on the element with `data-first`, or else on the
- * first input or select.
+ * first input or select. Afterwards it is where it was before.
  */
 export function Dialog({ title, lead, canClose = true, onClose, children }: DialogProps) {
   const id = useId();
@@ -22,12 +23,17 @@ export function Dialog({ title, lead, canClose = true, onClose, children }: Dial
   useLayoutEffect(() => {
     const element = dialog.current;
     if (!element || element.open) return;
+    const returnFocus = rememberFocus();
     element.showModal();
     // React's autoFocus is lost when showModal() moves the focus.
     const body = element.querySelector('.dialog-body');
     const first =
       body?.querySelector<HTMLElement>('[data-first]') ?? body?.querySelector<HTMLElement>('input, select');
     first?.focus();
+    return () => {
+      element.close(); // While the dialog is open, no element outside it can get the focus.
+      returnFocus();
+    };
   }, []);
   return (
     <dialog

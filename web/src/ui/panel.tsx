@@ -1,4 +1,5 @@
 import { type ReactNode, useId } from 'react';
+import { usePageTitle } from './page-title.ts';
 
 interface PanelProps {
   title: string;
@@ -24,6 +25,8 @@ export function Panel({ title, actions, isFlush = false, children }: PanelProps)
 
 interface PageHeadProps {
   title: ReactNode;
+  /** The title of the browser tab, without the name of a person. Default: `title`, if it is text. */
+  tabTitle?: string;
   /** Shown above the title, for example the kind of record. */
   eyebrow?: ReactNode;
   /** Below the title. */
@@ -32,7 +35,8 @@ interface PageHeadProps {
 }
 
 /** The head of a page, with its only h1. */
-export function PageHead({ title, eyebrow, children, actions }: PageHeadProps) {
+export function PageHead({ title, tabTitle, eyebrow, children, actions }: PageHeadProps) {
+  usePageTitle(tabTitle ?? (typeof title === 'string' ? title : undefined));
   return (
     <header className="page-head">
       <div className="page-title">

@@ -566,28 +566,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/customers/check": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Check a customer without registering it
-         * @description Applies the rules of `POST /api/customers`, and stores nothing. A form can so show a problem before it is complete.
-         *
-         *     Needs the permission `customers:create` (roles: admin, manager, agent).
-         */
-        post: operations["checkCustomer"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/customers/bulk": {
         parameters: {
             query?: never;
@@ -833,7 +811,7 @@ export interface paths {
         };
         /**
          * Get the statement of an account
-         * @description from and to are business days, both included. A payment counts on its payment date. A reversed payment is shown but does not count. An unassigned payment is not shown. Credit moves are rows (transfer_in, transfer_out, refund). Outgoing credit is taken from the latest payments and incoming transfers. The part that is taken covers no item. Each row has two balances, dueSoFar and owedInTotal. A statement has at most 5000 rows, or 1000 as PDF. It shows the customer and the payments, so an API key also needs `customers:read` and `payments:read`.
+         * @description from and to are business days, both included. A payment counts on its payment date. A reversed payment is shown but does not count. An unassigned payment is not shown. Credit moves are rows (transfer_in, transfer_out, refund). Outgoing credit is taken from the latest payments and incoming transfers. The part that is taken covers no item. Each row has two balances, dueSoFar and owedInTotal. A statement has at most 5000 rows, or 1000 as PDF. lang is the language of the descriptions and of the PDF. It shows the customer and the payments, so an API key also needs `customers:read` and `payments:read`.
          *
          *     Needs the permission `accounts:read` (roles: admin, manager, finance, agent, viewer).
          */
@@ -1191,7 +1169,7 @@ export interface paths {
         put?: never;
         /**
          * Resolve a notification in conflict
-         * @description Choose one of the manual payments that have the reference and the amount of the notification. The notification is linked to this payment, and the payment stays on its account. Or choose none (`paymentId: null`): a new payment is created from the notification. All manual payments with this reference that you did not choose are reversed in the same database transaction. A conflict with the flag `similar_reference` is with a manual payment whose reference differs only in O and 0, or in I and 1, or contains the transaction id. If both are real payments, send `bothAreReal: true`, and the manual payment stays.
+         * @description Choose one of the manual payments that have the reference and the amount of the notification. The notification is linked to this payment, and the payment stays on its account. Or choose none (`paymentId: null`): a new payment is created from the notification. All manual payments with this reference that you did not choose are reversed in the same database transaction. A conflict with the flag `similar_reference` is with a manual payment whose reference differs only in O and 0, or in I and 1. If both are real payments, send `bothAreReal: true`, and the manual payment stays.
          *
          *     Needs the permission `payments:reverse` (roles: admin, manager, finance).
          */
@@ -1605,7 +1583,7 @@ export interface paths {
         put?: never;
         /**
          * Upload a statement of the provider
-         * @description Send a CSV file, or an XLSX workbook (`Content-Type: application/vnd.openxmlformats-officedocument.spreadsheetml.sheet`), as the portal of the provider exports it. A CSV file may have at most 64 MiB and 1,000,000 lines, a workbook at most 32 MiB. Exactly one sheet of a workbook must have the header. The columns of a CSV file are separated by commas, semicolons or tabs. The encoding is UTF-8, Windows-1252 or UTF-16. If the upload is refused because its encoding is ambiguous, declare the charset in Content-Type. The columns Receipt No., Completion Time, Transaction Status and Paid In are required, in any order. If the file is refused, no line is stored. A file with dates such as 03/04/2026 is refused if none of its dates shows whether the day or the month comes first, and `dateOrder` does not say so. A line that cannot be read is stored with the result unreadable. A job then compares the lines with the payments, and GET shows the progress. A file that was uploaded before is refused with DUPLICATE_ENTRY and the id of the earlier statement.
+         * @description Send a CSV file, or an XLSX workbook (`Content-Type: application/vnd.openxmlformats-officedocument.spreadsheetml.sheet`), as the portal of the provider exports it. A CSV file may have at most 64 MiB and 1,000,000 lines, a workbook at most 32 MiB. Exactly one sheet of a workbook must have the header. The columns of a CSV file are separated by commas, semicolons or tabs. The encoding is UTF-8, Windows-1252 or UTF-16. If the upload is refused because its encoding is ambiguous, declare the charset in Content-Type. The columns Receipt No., Completion Time, Transaction Status and Paid In are required, in any order. If the file is refused, no line is stored. A line that cannot be read is stored with the result unreadable. A job then compares the lines with the payments, and GET shows the progress. A file that was uploaded before is refused with DUPLICATE_ENTRY and the id of the earlier statement.
          *
          *     Needs the permission `reconciliations:create` (roles: admin, manager, finance).
          */
@@ -2099,7 +2077,7 @@ export interface paths {
         put?: never;
         /**
          * Calculate an employee’s commission for a month
-         * @description Each sale has one line with rule, base, rate and amount. A new calculation replaces the lines. `leftOut` names the sales that no commission has. If the commission of the month is already paid, the answer is DUPLICATE_ENTRY. A month after the present one is refused.
+         * @description Each sale has one line with rule, base, rate and amount. A new calculation replaces the lines. `leftOut` names the sales that no commission has. If the commission of the month is already paid, the answer is DUPLICATE_ENTRY.
          *
          *     Needs the permission `commissions:calculate` (roles: admin, manager, finance).
          */
@@ -3013,8 +2991,6 @@ export interface components {
             updatedAt: string;
             customer?: components["schemas"]["ExpandedCustomer"];
             product?: components["schemas"]["ExpandedProduct"];
-            /** @description The requests that wait for approval. For an account: also those for its payments. Missing if there are none, and in all answers except those to GET by id. */
-            pendingApprovals?: components["schemas"]["PendingApproval"][];
         };
         /** @description A pending account became active. */
         AccountActivatedEvent: {
@@ -3622,7 +3598,6 @@ export interface components {
          *         {
          *           "status": "active",
          *           "count": 1,
-         *           "receivableCount": 1,
          *           "contractValue": 22800,
          *           "outstanding": 19200,
          *           "arrears": 0,
@@ -3634,7 +3609,6 @@ export interface components {
          *           "productId": 1,
          *           "productName": "Home system 40 W",
          *           "count": 1,
-         *           "receivableCount": 1,
          *           "contractValue": 22800,
          *           "outstanding": 19200,
          *           "arrears": 0,
@@ -3745,8 +3719,6 @@ export interface components {
             byStatus: {
                 status: components["schemas"]["AccountStatus"];
                 count: number;
-                /** @description The accounts behind the outstanding sum: those that are active, suspended, defaulted, repossessed. They add up to the accounts of the buckets. */
-                receivableCount: number;
                 /** @description In units of the currency. */
                 contractValue: number;
                 /** @description In units of the currency. */
@@ -3760,8 +3732,6 @@ export interface components {
                 productId: number;
                 productName: string;
                 count: number;
-                /** @description The accounts behind the outstanding sum: those that are active, suspended, defaulted, repossessed. They add up to the accounts of the buckets. */
-                receivableCount: number;
                 /** @description In units of the currency. */
                 contractValue: number;
                 /** @description In units of the currency. */
@@ -4604,15 +4574,6 @@ export interface components {
         };
         /**
          * @example {
-         *       "phone": "+254712345678"
-         *     }
-         */
-        CheckedCustomer: {
-            /** @description The phone as it would be stored, in E.164. */
-            phone: string;
-        };
-        /**
-         * @example {
          *       "id": 1,
          *       "employeeId": 1,
          *       "period": "2026-11",
@@ -5130,7 +5091,7 @@ export interface components {
             /** @description Must be text with at least one visible character and no control characters. */
             lastName?: string;
             /**
-             * @description A national number, which is converted to the international form, or + and the 8 to 15 digits of a number of another country.
+             * @description + and 8 to 15 digits, or a national number. A national number is converted to the international form.
              * @example +254712345678
              */
             phone?: string;
@@ -5199,7 +5160,7 @@ export interface components {
             /** @description Must be text with at least one visible character and no control characters. */
             lastName: string;
             /**
-             * @description A national number, which is converted to the international form, or + and the 8 to 15 digits of a number of another country.
+             * @description + and 8 to 15 digits, or a national number. A national number is converted to the international form.
              * @example +254712345678
              */
             phone: string;
@@ -5248,7 +5209,7 @@ export interface components {
             isnull?: boolean;
         };
         /** @enum {string} */
-        DateOrder: "day_first" | "month_first";
+        DocumentLanguage: "en" | "sw";
         DuplicateEntryProblem: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -6470,7 +6431,7 @@ export interface components {
             payplanId: number;
             /**
              * Format: date
-             * @description YYYY-MM-DD, from 2000-01-01.
+             * @description YYYY-MM-DD
              */
             activationDate?: string;
             employeeId?: number;
@@ -6495,7 +6456,7 @@ export interface components {
         };
         NewCommission: {
             employeeId: number;
-            /** @description YYYY-MM, from 2000-01. */
+            /** @description YYYY-MM */
             period: string;
             /** @description Each sale has an account or a product. An account earns commission only once. Several employees can share this commission. If empty or missing, the sales are the accounts that the employee sold in the period, at most 10000. Each sale then has the share that is not in another commission yet. */
             salesData?: {
@@ -6531,7 +6492,7 @@ export interface components {
             /** @description Must be text with at least one visible character and no control characters. */
             lastName: string;
             /**
-             * @description A national number, which is converted to the international form, or + and the 8 to 15 digits of a number of another country.
+             * @description + and 8 to 15 digits, or a national number. A national number is converted to the international form.
              * @example +254712345678
              */
             phone: string;
@@ -6608,7 +6569,7 @@ export interface components {
             transactionRef?: string | null;
             /**
              * Format: date
-             * @description YYYY-MM-DD, from 2000-01-01, and not later than today.
+             * @description YYYY-MM-DD, not later than today.
              */
             paymentDate?: string;
             /** @description Records the payment beside a payment of a provider with the same amount, a date within three days, and a transactionRef that differs only in O and 0, or in I and 1. Without it, such a payment is refused. Needs `payments:assign`. */
@@ -6666,7 +6627,7 @@ export interface components {
             paymentIds: number[];
             /**
              * Format: date
-             * @description From 2000-01-01. Default: today. Payments with a later date are `not_reconcilable`.
+             * @description Default: today. Payments with a later date are `not_reconcilable`.
              */
             reconciliationDate?: string;
         };
@@ -6997,8 +6958,6 @@ export interface components {
             updatedAt: string;
             account?: components["schemas"]["ExpandedAccount"] | null;
             customer?: components["schemas"]["ExpandedCustomer"] | null;
-            /** @description The requests that wait for approval. For an account: also those for its payments. Missing if there are none, and in all answers except those to GET by id. */
-            pendingApprovals?: components["schemas"]["PendingApproval"][];
         };
         /** @description An unmatched payment was assigned to an account: by staff, or because the provider reported more about it. */
         PaymentAssignedEvent: {
@@ -7827,18 +7786,6 @@ export interface components {
                 /** @description The names of the fields in the request. */
                 changedFields: string[];
             };
-        };
-        /**
-         * @example {
-         *       "id": 1,
-         *       "action": "reverse_payment",
-         *       "paymentId": 1
-         *     }
-         */
-        PendingApproval: {
-            id: number;
-            action: components["schemas"]["ApprovalAction"];
-            paymentId: number | null;
         };
         /** @enum {string} */
         Permission: "customers:read" | "customers:create" | "customers:change" | "kyc:read" | "kyc:submit" | "kyc:decide" | "accounts:read" | "accounts:create" | "accounts:change-status" | "payments:read" | "payments:record" | "payment-requests:read" | "payment-requests:create" | "payments:reverse" | "payers:read" | "payments:assign" | "credit:transfer" | "credit:refund" | "approvals:read" | "approvals:decide" | "reconciliations:read" | "reconciliations:create" | "commissions:read" | "commissions:read-own" | "commissions:calculate" | "commissions:approve" | "commission-rules:write" | "reports:read" | "audit:read" | "events:read" | "events:follow" | "users:administer" | "api-keys:administer" | "webhook-endpoints:administer" | "catalogue:write" | "invoices:read" | "invoices:create" | "invoices:void" | "catalogue:read" | "exports:read" | "imports:run";
@@ -9340,7 +9287,7 @@ export interface components {
         StatementReconciliation: {
             /**
              * Format: date
-             * @description YYYY-MM-DD, from 2000-01-01.
+             * @description YYYY-MM-DD
              */
             reconciliationDate?: string;
         };
@@ -12855,7 +12802,7 @@ export interface operations {
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, firstName, lastName, email, phone, nationalId, kycStatus, kycReviewPending, externalId, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
-                /** @description Part of a name, e-mail, phone or national id, in upper or lower case, with or without accents, apostrophes, dots and hyphens. All words must occur. A phone number can have any usual spelling. */
+                /** @description Part of a name, e-mail, phone or national id, in upper or lower case. All words must occur. */
                 search?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -13067,70 +13014,6 @@ export interface operations {
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedType"];
             422: components["responses"]["KeyReused"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    checkCustomer: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
-                "X-Request-Id"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "firstName": "Wanjiru",
-                 *       "lastName": "Kamau",
-                 *       "phone": "0712 345 678",
-                 *       "email": "wanjiru@example.com",
-                 *       "nationalId": "23456789",
-                 *       "externalId": "CRM-1001",
-                 *       "metadata": {
-                 *         "region": "north"
-                 *       }
-                 *     }
-                 */
-                "application/json": components["schemas"]["NewCustomer"];
-            };
-        };
-        responses: {
-            /** @description The customer can be registered. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "phone": "+254712345678"
-                     *       },
-                     *       "message": "The customer can be registered."
-                     *     }
-                     */
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: true;
-                        data: components["schemas"]["CheckedCustomer"];
-                        message: string;
-                    };
-                };
-            };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            409: components["responses"]["DuplicateEntry"];
-            413: components["responses"]["BodyTooLarge"];
-            415: components["responses"]["UnsupportedType"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -14651,6 +14534,11 @@ export interface operations {
                  */
                 to?: string;
                 format?: "json" | "csv" | "pdf";
+                /**
+                 * @description The language of the document: English or Swahili. Texts that people have entered are not translated.
+                 * @example sw
+                 */
+                lang?: components["schemas"]["DocumentLanguage"];
             };
             header?: {
                 /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
@@ -19174,10 +19062,7 @@ export interface operations {
     };
     uploadProviderStatement: {
         parameters: {
-            query?: {
-                /** @description The order of day and month in the dates of the file, such as 03/04/2026. Default: day_first, if the file shows that this is right. */
-                dateOrder?: components["schemas"]["DateOrder"];
-            };
+            query?: never;
             header?: {
                 /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
@@ -19438,7 +19323,7 @@ export interface operations {
                 /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, lineNumber, result, receipt, completedAt, amount, reference, payer, payerName, paymentId, paymentStatus, paymentDate, reconciliationId, dayDiffers, createdAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, separated by commas. Fields: id, lineNumber, result, receipt, completedAt, amount, reference, payer, payerName, paymentId, dayDiffers, createdAt. Default: createdAt:desc. */
                 sort?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -19500,31 +19385,6 @@ export interface operations {
                  * @example {}
                  */
                 "filter[paymentId]"?: components["schemas"]["IntegerFilter"];
-                /**
-                 * @description filter[paymentStatus][op]=value, operators eq, ne, in, nin, isnull; filter[paymentStatus]=value means eq. Values: matched, unmatched, reversed.
-                 * @example {}
-                 */
-                "filter[paymentStatus]"?: {
-                    /** @enum {string} */
-                    eq?: "matched" | "unmatched" | "reversed";
-                    /** @enum {string} */
-                    ne?: "matched" | "unmatched" | "reversed";
-                    /** @description At most 100 values, separated by commas. */
-                    in?: string;
-                    /** @description At most 100 values, separated by commas. */
-                    nin?: string;
-                    isnull?: boolean;
-                };
-                /**
-                 * @description filter[paymentDate][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentDate]=value means eq.
-                 * @example {}
-                 */
-                "filter[paymentDate]"?: components["schemas"]["DateFilter"];
-                /**
-                 * @description filter[reconciliationId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[reconciliationId]=value means eq.
-                 * @example {}
-                 */
-                "filter[reconciliationId]"?: components["schemas"]["IntegerFilter"];
                 /**
                  * @description filter[dayDiffers][op]=value, operators eq, ne, isnull; filter[dayDiffers]=value means eq.
                  * @example {}
@@ -20336,7 +20196,13 @@ export interface operations {
     };
     getInvoicePdf: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description The language of the document: English or Swahili. Texts that people have entered are not translated.
+                 * @example sw
+                 */
+                lang?: components["schemas"]["DocumentLanguage"];
+            };
             header?: {
                 /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
@@ -22900,16 +22766,13 @@ export interface operations {
                      *           "match": "prefix"
                      *         }
                      *       ],
-                     *       "message": "Search results.",
-                     *       "total": 1
+                     *       "message": "Search results."
                      *     }
                      */
                     "application/json": {
                         /** @enum {boolean} */
                         success: true;
                         data: components["schemas"]["SearchResult"][];
-                        /** @description How many customers, accounts, payments and invoices match. Counting stops at 10001. */
-                        total: number;
                         message: string;
                     };
                 };
@@ -22981,7 +22844,6 @@ export interface operations {
                      *           {
                      *             "status": "active",
                      *             "count": 1,
-                     *             "receivableCount": 1,
                      *             "contractValue": 22800,
                      *             "outstanding": 19200,
                      *             "arrears": 0,
@@ -22993,7 +22855,6 @@ export interface operations {
                      *             "productId": 1,
                      *             "productName": "Home system 40 W",
                      *             "count": 1,
-                     *             "receivableCount": 1,
                      *             "contractValue": 22800,
                      *             "outstanding": 19200,
                      *             "arrears": 0,

@@ -286,7 +286,7 @@ export interface InvoicesCalls {
   /** Get an invoice */
   get(id: number, query?: QueryOf<'getInvoice'>, options?: CallOptions): Promise<DataOf<'getInvoice'>>;
   /** Get an invoice as PDF */
-  getPdf(id: number, query?: NoQuery, options?: CallOptions): Promise<ServiceFile>;
+  getPdf(id: number, query?: QueryOf<'getInvoicePdf'>, options?: CallOptions): Promise<ServiceFile>;
   /** Void an invoice */
   void(id: number, body: BodyOf<'voidInvoice'>, options?: RepeatableCallOptions): Promise<DataOf<'voidInvoice'>>;
 }

@@ -33,7 +33,7 @@ export const approvals: Record<keyof typeof en, string> = {
   'approvals.effect.transfer_credit': 'Salio la ziada linaenda kwa akaunti nyingine, kama malipo.',
   'approvals.effect.write_off_account': 'Deni linakuwa hasara, na akaunti inafungwa.',
   'approvals.effect.cancel_account':
-    'Mauzo yanafutwa: deni halidaiwi tena, na yote yaliyolipwa yanakuwa salio la ziada.',
+    'Mauzo yanatenguliwa: deni halidaiwi tena, na yote yaliyolipwa yanakuwa salio la ziada.',
   ...approvalActions,
   'approvalStatus.pending': 'Linasubiri idhini',
   'approvalStatus.approved': 'Limeidhinishwa',

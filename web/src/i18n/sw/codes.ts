@@ -6,7 +6,7 @@ export const approvalActions: Record<keyof typeof en.approvalActions, string> = 
   'approvalAction.refund_credit': 'Rejesha salio la ziada',
   'approvalAction.transfer_credit': 'Hamisha salio la ziada',
   'approvalAction.write_off_account': 'Futa deni vitabuni',
-  'approvalAction.cancel_account': 'Ghairi mauzo',
+  'approvalAction.cancel_account': 'Tengua mauzo',
 };
 
 export const disabledReasons: Record<keyof typeof en.disabledReasons, string> = {

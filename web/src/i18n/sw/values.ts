@@ -8,7 +8,7 @@ export const values: Record<keyof typeof en, string> = {
   'accountStatus.repossessed': 'Kifaa kimechukuliwa',
   'accountStatus.completed': 'Imekamilika',
   'accountStatus.written_off': 'Imefutwa vitabuni',
-  'accountStatus.cancelled': 'Imeghairiwa',
+  'accountStatus.cancelled': 'Imetenguliwa',
   'paymentStatus.matched': 'Yameingizwa',
   'paymentStatus.unmatched': 'Hayajalinganishwa',
   'paymentStatus.reversed': 'Yamebatilishwa',

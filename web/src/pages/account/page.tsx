@@ -5,13 +5,13 @@ import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
 import { settings } from '../../api/settings.ts';
-import { format, t, tCount, tValue } from '../../i18n/index.ts';
+import { currentLanguage, format, LANGUAGES, type Language, t, tCount, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { MoreActions } from '../../ui/menu.tsx';
 import { Columns, Facts, PageHead, Panel, Stat, Stats } from '../../ui/panel.tsx';
-import { DownloadButton } from '../shared/download-button.tsx';
+import { DownloadButton, downloadOrSay } from '../shared/download-button.tsx';
 import { PendingApprovals } from '../shared/pending-approvals.tsx';
 import { describeInstalments } from '../shared/plan.ts';
 import { ACCOUNT_TONES, PAYMENT_STATE_TONES } from '../shared/tones.ts';
@@ -54,6 +54,7 @@ function AccountPage({ account }: { account: Account }) {
           </span>
         }
         title={account.customer?.name ?? t('account.title', { number: account.accountNumber })}
+        tabTitle={t('account.title', { number: account.accountNumber })}
         actions={
           <>
             {may('payments:record') && (
@@ -62,21 +63,23 @@ function AccountPage({ account }: { account: Account }) {
               </Button>
             )}
             <RequestButton account={account} />
-            <DownloadButton path={`/api/accounts/${account.id}/statement?format=pdf`}>
+            <DownloadButton path={statementPath(account, currentLanguage())}>
               {t('account.statement')}
             </DownloadButton>
-            {moves.length + creditActions.length > 0 && (
-              <MoreActions
-                label={t('action.more')}
-                actions={[
-                  ...creditActions.map((action) => ({
-                    label: t(CREDIT_BUTTONS[action]),
-                    onChoose: () => setOpened(action),
-                  })),
-                  ...moves.map((move) => ({ label: t(MOVE_BUTTONS[move]), onChoose: () => setOpened(move) })),
-                ]}
-              />
-            )}
+            <MoreActions
+              label={t('action.more')}
+              actions={[
+                ...creditActions.map((action) => ({
+                  label: t(CREDIT_BUTTONS[action]),
+                  onChoose: () => setOpened(action),
+                })),
+                ...moves.map((move) => ({ label: t(MOVE_BUTTONS[move]), onChoose: () => setOpened(move) })),
+                ...otherLanguages().map((language) => ({
+                  label: t('account.statement.in', { language: LANGUAGES[language] }),
+                  onChoose: () => void downloadOrSay(statementPath(account, language)),
+                })),
+              ]}
+            />
           </>
         }
       >
@@ -112,6 +115,14 @@ function AccountPage({ account }: { account: Account }) {
       )}
     </>
   );
+}
+
+/** The customer may read another language than the user. */
+const otherLanguages = () =>
+  (Object.keys(LANGUAGES) as Language[]).filter((language) => language !== currentLanguage());
+
+function statementPath({ id }: Account, language: Language): string {
+  return `/api/accounts/${id}/statement?format=pdf&lang=${language}`;
 }
 
 const CREDIT_ACTIONS = ['refund', 'transfer'] as const;

@@ -22,6 +22,8 @@ export function StatusDialog({ account, move, onClose }: StatusDialogProps) {
       write={change}
       submit={t(MOVE_BUTTONS[move])}
       kind={move === 'active' ? 'primary' : 'danger'}
+      // "Cancel" beside "Cancel sale" would be misread.
+      {...(move === 'cancelled' && { cancel: t('account.cancel.not') })}
       onClose={onClose}
       onSubmit={(values) => {
         const reason = values.optional('reason');

@@ -38,6 +38,7 @@ function CustomerPage({ customer }: { customer: Customer }) {
       <PageHead
         eyebrow={t('customer.title')}
         title={`${firstName} ${lastName}`}
+        tabTitle={`${t('customer.title')} ${id}`}
         actions={
           may('customers:change') && <Button onClick={() => setIsEditing(true)}>{t('action.edit')}</Button>
         }

@@ -4,7 +4,7 @@ import { api } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
-import { format, t, tValue } from '../../i18n/index.ts';
+import { currentLanguage, format, t, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Loaded, Skeleton } from '../../ui/feedback.tsx';
@@ -53,9 +53,12 @@ function InvoicePage({ invoice }: { invoice: Schemas['Invoice'] }) {
       <PageHead
         eyebrow={t('invoice.title')}
         title={invoice.number}
+        tabTitle={`${t('invoice.title')} ${invoice.number}`}
         actions={
           <>
-            <DownloadButton path={`/api/invoices/${invoice.id}/pdf`}>{t('invoice.pdf')}</DownloadButton>
+            <DownloadButton path={`/api/invoices/${invoice.id}/pdf?lang=${currentLanguage()}`}>
+              {t('invoice.pdf')}
+            </DownloadButton>
             {invoice.status === 'issued' && may('invoices:void') && (
               <Button kind="danger" onClick={() => setIsVoiding(true)}>
                 {t('invoices.void')}

@@ -37,6 +37,7 @@ function PaymentPage({ payment }: { payment: Payment }) {
       <PageHead
         eyebrow={t('payment.title', { id })}
         title={format.money(payment.amount)}
+        tabTitle={t('payment.title', { id })}
         actions={
           may('payments:reverse') &&
           status !== 'reversed' &&

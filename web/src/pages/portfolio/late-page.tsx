@@ -17,7 +17,7 @@ import { toast } from '../../ui/toast.tsx';
 import { readAllRows } from '../shared/all-rows.ts';
 import { codeColumn, moneyColumn, statusColumn } from '../shared/columns.tsx';
 import { ACCOUNT_TONES } from '../shared/tones.ts';
-import { csvOf } from './csv.ts';
+import { type CallListWords, csvOf } from './csv.ts';
 import { callListOf, nameOfBucket, useSummary } from './summary.ts';
 
 type Account = Schemas['Account'];
@@ -147,7 +147,7 @@ function ListDownload({ query }: { query: Query }) {
   async function save() {
     setIsBusy(true);
     try {
-      const csv = csvOf(await readAllRows((after) => readPage(query, after)));
+      const csv = csvOf(await readAllRows((after) => readPage(query, after)), callListWords());
       saveFile(`late-accounts-${settings().today}.csv`, new Blob([csv], { type: 'text/csv' }));
     } catch (error) {
       toast({ tone: 'bad', text: `${t('portfolio.late.failed')} ${explain(error)}` });
@@ -159,6 +159,21 @@ function ListDownload({ query }: { query: Query }) {
       {t('portfolio.late.csv')}
     </Button>
   );
+}
+
+function callListWords(): CallListWords {
+  const head = [
+    t('account.number'),
+    t('field.customer'),
+    t('field.phone'),
+    t('field.product'),
+    t('field.status'),
+    t('portfolio.late.days'),
+    t('account.arrears'),
+    t('account.balance'),
+  ];
+  const statusOf = (status: Account['status']) => tValue('accountStatus', status);
+  return { head, statusOf, phoneCountryCode: settings().phoneCountryCode };
 }
 
 function readPage(list: Query, after: string) {

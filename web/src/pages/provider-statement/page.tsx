@@ -49,6 +49,7 @@ function StatementPage({ statement }: { statement: Statement }) {
       <PageHead
         eyebrow={t('providerStatements.number', { id })}
         title={organisation ?? t('providerStatements.number', { id })}
+        tabTitle={t('providerStatements.number', { id })}
         actions={may('reconciliations:create') && !isRunning && <StatementActions statement={statement} />}
       >
         <Badge tone={STATEMENT_TONES[status]}>{tValue('providerStatementStatus', status)}</Badge>

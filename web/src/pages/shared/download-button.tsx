@@ -13,11 +13,16 @@ export function DownloadButton({ path, children }: { path: string; children: Rea
       isBusy={isBusy}
       onClick={async () => {
         setIsBusy(true);
-        await download(path).catch((error: unknown) => toast({ tone: 'bad', text: explain(error) }));
+        await downloadOrSay(path);
         setIsBusy(false);
       }}
     >
       {children}
     </Button>
   );
+}
+
+/** Downloads the file at a path of the API. If this fails, shows the reason. */
+export async function downloadOrSay(path: string): Promise<void> {
+  await download(path).catch((error: unknown) => toast({ tone: 'bad', text: explain(error) }));
 }

@@ -12,6 +12,8 @@ interface FormDialogProps<Data> {
   /** The text of the submit button. */
   submit: string;
   kind?: 'primary' | 'danger';
+  /** The text of the button that closes the dialog. Default: "Cancel". */
+  cancel?: string;
   /** The message after success. */
   done?: string | ((data: Data) => string);
   /** Resolves to undefined if the change failed. */
@@ -24,7 +26,7 @@ interface FormDialogProps<Data> {
 
 /** A dialog with a form. It closes after success. */
 export function FormDialog<Data>(props: FormDialogProps<Data>) {
-  const { title, lead, write, submit, kind = 'primary', done, onSubmit, onClose, children } = props;
+  const { title, lead, write, submit, kind = 'primary', cancel, done, onSubmit, onClose, children } = props;
   const connection = useConnection();
   return (
     <Dialog title={title} lead={lead} canClose={!write.isSending} onClose={onClose}>
@@ -41,7 +43,7 @@ export function FormDialog<Data>(props: FormDialogProps<Data>) {
         }}
       >
         {children}
-        <FormButtons submit={submit} kind={kind} onCancel={onClose} />
+        <FormButtons submit={submit} kind={kind} onCancel={onClose} {...(cancel && { cancel })} />
       </Form>
     </Dialog>
   );

@@ -9,12 +9,14 @@ import { LanguageChoice } from '../../preferences.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Notice } from '../../ui/feedback.tsx';
 import { Form, FormButtons, type FormValues, TextField } from '../../ui/form.tsx';
+import { usePageTitle } from '../../ui/page-title.ts';
 
 /** Shown in place of any page while nobody is signed in, or after an invitation link was opened. */
 export function Page({ onLanguageChange }: { onLanguageChange(): void }) {
   const { companyName, registrationOpen } = settings();
   const invitation = openedInvitation();
   const [isRegistering, setIsRegistering] = useState(false);
+  usePageTitle(t('session.title'));
   return (
     <main className="sign-in">
       <div className="sign-in-box">

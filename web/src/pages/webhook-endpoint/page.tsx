@@ -44,6 +44,7 @@ function EndpointPage({ endpoint }: { endpoint: Endpoint }) {
       <PageHead
         eyebrow={t('webhooks.endpoint')}
         title={<span className="break">{endpoint.url}</span>}
+        tabTitle={`${t('webhooks.endpoint')} ${id}`}
         actions={
           <>
             <Button
