@@ -566,6 +566,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/customers/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check a customer without registering it
+         * @description Applies the rules of `POST /api/customers`, and stores nothing. A form can so show a problem before it is complete.
+         *
+         *     Needs the permission `customers:create` (roles: admin, manager, agent).
+         */
+        post: operations["checkCustomer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/customers/bulk": {
         parameters: {
             query?: never;
@@ -1169,7 +1191,7 @@ export interface paths {
         put?: never;
         /**
          * Resolve a notification in conflict
-         * @description Choose one of the manual payments that have the reference and the amount of the notification. The notification is linked to this payment, and the payment stays on its account. Or choose none (`paymentId: null`): a new payment is created from the notification. All manual payments with this reference that you did not choose are reversed in the same database transaction. A conflict with the flag `similar_reference` is with a manual payment whose reference differs only in O and 0, or in I and 1. If both are real payments, send `bothAreReal: true`, and the manual payment stays.
+         * @description Choose one of the manual payments that have the reference and the amount of the notification. The notification is linked to this payment, and the payment stays on its account. Or choose none (`paymentId: null`): a new payment is created from the notification. All manual payments with this reference that you did not choose are reversed in the same database transaction. A conflict with the flag `similar_reference` is with a manual payment whose reference differs only in O and 0, or in I and 1, or contains the transaction id. If both are real payments, send `bothAreReal: true`, and the manual payment stays.
          *
          *     Needs the permission `payments:reverse` (roles: admin, manager, finance).
          */
@@ -1583,7 +1605,7 @@ export interface paths {
         put?: never;
         /**
          * Upload a statement of the provider
-         * @description Send a CSV file, or an XLSX workbook (`Content-Type: application/vnd.openxmlformats-officedocument.spreadsheetml.sheet`), as the portal of the provider exports it. A CSV file may have at most 64 MiB and 1,000,000 lines, a workbook at most 32 MiB. Exactly one sheet of a workbook must have the header. The columns of a CSV file are separated by commas, semicolons or tabs. The encoding is UTF-8, Windows-1252 or UTF-16. If the upload is refused because its encoding is ambiguous, declare the charset in Content-Type. The columns Receipt No., Completion Time, Transaction Status and Paid In are required, in any order. If the file is refused, no line is stored. A line that cannot be read is stored with the result unreadable. A job then compares the lines with the payments, and GET shows the progress. A file that was uploaded before is refused with DUPLICATE_ENTRY and the id of the earlier statement.
+         * @description Send a CSV file, or an XLSX workbook (`Content-Type: application/vnd.openxmlformats-officedocument.spreadsheetml.sheet`), as the portal of the provider exports it. A CSV file may have at most 64 MiB and 1,000,000 lines, a workbook at most 32 MiB. Exactly one sheet of a workbook must have the header. The columns of a CSV file are separated by commas, semicolons or tabs. The encoding is UTF-8, Windows-1252 or UTF-16. If the upload is refused because its encoding is ambiguous, declare the charset in Content-Type. The columns Receipt No., Completion Time, Transaction Status and Paid In are required, in any order. If the file is refused, no line is stored. A file with dates such as 03/04/2026 is refused if none of its dates shows whether the day or the month comes first, and `dateOrder` does not say so. A line that cannot be read is stored with the result unreadable. A job then compares the lines with the payments, and GET shows the progress. A file that was uploaded before is refused with DUPLICATE_ENTRY and the id of the earlier statement.
          *
          *     Needs the permission `reconciliations:create` (roles: admin, manager, finance).
          */
@@ -2077,7 +2099,7 @@ export interface paths {
         put?: never;
         /**
          * Calculate an employee’s commission for a month
-         * @description Each sale has one line with rule, base, rate and amount. A new calculation replaces the lines. `leftOut` names the sales that no commission has. If the commission of the month is already paid, the answer is DUPLICATE_ENTRY.
+         * @description Each sale has one line with rule, base, rate and amount. A new calculation replaces the lines. `leftOut` names the sales that no commission has. If the commission of the month is already paid, the answer is DUPLICATE_ENTRY. A month after the present one is refused.
          *
          *     Needs the permission `commissions:calculate` (roles: admin, manager, finance).
          */
@@ -2991,6 +3013,8 @@ export interface components {
             updatedAt: string;
             customer?: components["schemas"]["ExpandedCustomer"];
             product?: components["schemas"]["ExpandedProduct"];
+            /** @description The requests that wait for approval. For an account: also those for its payments. Missing if there are none, and in all answers except those to GET by id. */
+            pendingApprovals?: components["schemas"]["PendingApproval"][];
         };
         /** @description A pending account became active. */
         AccountActivatedEvent: {
@@ -3598,6 +3622,7 @@ export interface components {
          *         {
          *           "status": "active",
          *           "count": 1,
+         *           "receivableCount": 1,
          *           "contractValue": 22800,
          *           "outstanding": 19200,
          *           "arrears": 0,
@@ -3609,6 +3634,7 @@ export interface components {
          *           "productId": 1,
          *           "productName": "Home system 40 W",
          *           "count": 1,
+         *           "receivableCount": 1,
          *           "contractValue": 22800,
          *           "outstanding": 19200,
          *           "arrears": 0,
@@ -3719,6 +3745,8 @@ export interface components {
             byStatus: {
                 status: components["schemas"]["AccountStatus"];
                 count: number;
+                /** @description The accounts behind the outstanding sum: those that are active, suspended, defaulted, repossessed. They add up to the accounts of the buckets. */
+                receivableCount: number;
                 /** @description In units of the currency. */
                 contractValue: number;
                 /** @description In units of the currency. */
@@ -3732,6 +3760,8 @@ export interface components {
                 productId: number;
                 productName: string;
                 count: number;
+                /** @description The accounts behind the outstanding sum: those that are active, suspended, defaulted, repossessed. They add up to the accounts of the buckets. */
+                receivableCount: number;
                 /** @description In units of the currency. */
                 contractValue: number;
                 /** @description In units of the currency. */
@@ -4574,6 +4604,15 @@ export interface components {
         };
         /**
          * @example {
+         *       "phone": "+254712345678"
+         *     }
+         */
+        CheckedCustomer: {
+            /** @description The phone as it would be stored, in E.164. */
+            phone: string;
+        };
+        /**
+         * @example {
          *       "id": 1,
          *       "employeeId": 1,
          *       "period": "2026-11",
@@ -5091,7 +5130,7 @@ export interface components {
             /** @description Must be text with at least one visible character and no control characters. */
             lastName?: string;
             /**
-             * @description + and 8 to 15 digits, or a national number. A national number is converted to the international form.
+             * @description A national number, which is converted to the international form, or + and the 8 to 15 digits of a number of another country.
              * @example +254712345678
              */
             phone?: string;
@@ -5160,7 +5199,7 @@ export interface components {
             /** @description Must be text with at least one visible character and no control characters. */
             lastName: string;
             /**
-             * @description + and 8 to 15 digits, or a national number. A national number is converted to the international form.
+             * @description A national number, which is converted to the international form, or + and the 8 to 15 digits of a number of another country.
              * @example +254712345678
              */
             phone: string;
@@ -5208,6 +5247,8 @@ export interface components {
             nin?: string;
             isnull?: boolean;
         };
+        /** @enum {string} */
+        DateOrder: "day_first" | "month_first";
         /** @enum {string} */
         DocumentLanguage: "en" | "sw";
         DuplicateEntryProblem: {
@@ -6431,7 +6472,7 @@ export interface components {
             payplanId: number;
             /**
              * Format: date
-             * @description YYYY-MM-DD
+             * @description YYYY-MM-DD, from 2000-01-01.
              */
             activationDate?: string;
             employeeId?: number;
@@ -6456,7 +6497,7 @@ export interface components {
         };
         NewCommission: {
             employeeId: number;
-            /** @description YYYY-MM */
+            /** @description YYYY-MM, from 2000-01. */
             period: string;
             /** @description Each sale has an account or a product. An account earns commission only once. Several employees can share this commission. If empty or missing, the sales are the accounts that the employee sold in the period, at most 10000. Each sale then has the share that is not in another commission yet. */
             salesData?: {
@@ -6492,7 +6533,7 @@ export interface components {
             /** @description Must be text with at least one visible character and no control characters. */
             lastName: string;
             /**
-             * @description + and 8 to 15 digits, or a national number. A national number is converted to the international form.
+             * @description A national number, which is converted to the international form, or + and the 8 to 15 digits of a number of another country.
              * @example +254712345678
              */
             phone: string;
@@ -6569,7 +6610,7 @@ export interface components {
             transactionRef?: string | null;
             /**
              * Format: date
-             * @description YYYY-MM-DD, not later than today.
+             * @description YYYY-MM-DD, from 2000-01-01, and not later than today.
              */
             paymentDate?: string;
             /** @description Records the payment beside a payment of a provider with the same amount, a date within three days, and a transactionRef that differs only in O and 0, or in I and 1. Without it, such a payment is refused. Needs `payments:assign`. */
@@ -6627,7 +6668,7 @@ export interface components {
             paymentIds: number[];
             /**
              * Format: date
-             * @description Default: today. Payments with a later date are `not_reconcilable`.
+             * @description From 2000-01-01. Default: today. Payments with a later date are `not_reconcilable`.
              */
             reconciliationDate?: string;
         };
@@ -6958,6 +6999,8 @@ export interface components {
             updatedAt: string;
             account?: components["schemas"]["ExpandedAccount"] | null;
             customer?: components["schemas"]["ExpandedCustomer"] | null;
+            /** @description The requests that wait for approval. For an account: also those for its payments. Missing if there are none, and in all answers except those to GET by id. */
+            pendingApprovals?: components["schemas"]["PendingApproval"][];
         };
         /** @description An unmatched payment was assigned to an account: by staff, or because the provider reported more about it. */
         PaymentAssignedEvent: {
@@ -7786,6 +7829,18 @@ export interface components {
                 /** @description The names of the fields in the request. */
                 changedFields: string[];
             };
+        };
+        /**
+         * @example {
+         *       "id": 1,
+         *       "action": "reverse_payment",
+         *       "paymentId": 1
+         *     }
+         */
+        PendingApproval: {
+            id: number;
+            action: components["schemas"]["ApprovalAction"];
+            paymentId: number | null;
         };
         /** @enum {string} */
         Permission: "customers:read" | "customers:create" | "customers:change" | "kyc:read" | "kyc:submit" | "kyc:decide" | "accounts:read" | "accounts:create" | "accounts:change-status" | "payments:read" | "payments:record" | "payment-requests:read" | "payment-requests:create" | "payments:reverse" | "payers:read" | "payments:assign" | "credit:transfer" | "credit:refund" | "approvals:read" | "approvals:decide" | "reconciliations:read" | "reconciliations:create" | "commissions:read" | "commissions:read-own" | "commissions:calculate" | "commissions:approve" | "commission-rules:write" | "reports:read" | "audit:read" | "events:read" | "events:follow" | "users:administer" | "api-keys:administer" | "webhook-endpoints:administer" | "catalogue:write" | "invoices:read" | "invoices:create" | "invoices:void" | "catalogue:read" | "exports:read" | "imports:run";
@@ -9287,7 +9342,7 @@ export interface components {
         StatementReconciliation: {
             /**
              * Format: date
-             * @description YYYY-MM-DD
+             * @description YYYY-MM-DD, from 2000-01-01.
              */
             reconciliationDate?: string;
         };
@@ -12802,7 +12857,7 @@ export interface operations {
                 limit?: number;
                 /** @description field:asc or field:desc, separated by commas. Fields: id, firstName, lastName, email, phone, nationalId, kycStatus, kycReviewPending, externalId, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
-                /** @description Part of a name, e-mail, phone or national id, in upper or lower case. All words must occur. */
+                /** @description Part of a name, e-mail, phone or national id, in upper or lower case, with or without accents, apostrophes, dots and hyphens. All words must occur. A phone number can have any usual spelling. */
                 search?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -13014,6 +13069,70 @@ export interface operations {
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedType"];
             422: components["responses"]["KeyReused"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    checkCustomer: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "firstName": "Wanjiru",
+                 *       "lastName": "Kamau",
+                 *       "phone": "0712 345 678",
+                 *       "email": "wanjiru@example.com",
+                 *       "nationalId": "23456789",
+                 *       "externalId": "CRM-1001",
+                 *       "metadata": {
+                 *         "region": "north"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewCustomer"];
+            };
+        };
+        responses: {
+            /** @description The customer can be registered. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "phone": "+254712345678"
+                     *       },
+                     *       "message": "The customer can be registered."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["CheckedCustomer"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["DuplicateEntry"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -19062,7 +19181,10 @@ export interface operations {
     };
     uploadProviderStatement: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The order of day and month in the dates of the file, such as 03/04/2026. Default: day_first, if the file shows that this is right. */
+                dateOrder?: components["schemas"]["DateOrder"];
+            };
             header?: {
                 /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
@@ -19323,7 +19445,7 @@ export interface operations {
                 /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
                 after?: string;
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, lineNumber, result, receipt, completedAt, amount, reference, payer, payerName, paymentId, dayDiffers, createdAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, separated by commas. Fields: id, lineNumber, result, receipt, completedAt, amount, reference, payer, payerName, paymentId, paymentStatus, paymentDate, reconciliationId, dayDiffers, createdAt. Default: createdAt:desc. */
                 sort?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -19385,6 +19507,31 @@ export interface operations {
                  * @example {}
                  */
                 "filter[paymentId]"?: components["schemas"]["IntegerFilter"];
+                /**
+                 * @description filter[paymentStatus][op]=value, operators eq, ne, in, nin, isnull; filter[paymentStatus]=value means eq. Values: matched, unmatched, reversed.
+                 * @example {}
+                 */
+                "filter[paymentStatus]"?: {
+                    /** @enum {string} */
+                    eq?: "matched" | "unmatched" | "reversed";
+                    /** @enum {string} */
+                    ne?: "matched" | "unmatched" | "reversed";
+                    /** @description At most 100 values, separated by commas. */
+                    in?: string;
+                    /** @description At most 100 values, separated by commas. */
+                    nin?: string;
+                    isnull?: boolean;
+                };
+                /**
+                 * @description filter[paymentDate][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentDate]=value means eq.
+                 * @example {}
+                 */
+                "filter[paymentDate]"?: components["schemas"]["DateFilter"];
+                /**
+                 * @description filter[reconciliationId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[reconciliationId]=value means eq.
+                 * @example {}
+                 */
+                "filter[reconciliationId]"?: components["schemas"]["IntegerFilter"];
                 /**
                  * @description filter[dayDiffers][op]=value, operators eq, ne, isnull; filter[dayDiffers]=value means eq.
                  * @example {}
@@ -22766,13 +22913,16 @@ export interface operations {
                      *           "match": "prefix"
                      *         }
                      *       ],
-                     *       "message": "Search results."
+                     *       "message": "Search results.",
+                     *       "total": 1
                      *     }
                      */
                     "application/json": {
                         /** @enum {boolean} */
                         success: true;
                         data: components["schemas"]["SearchResult"][];
+                        /** @description How many customers, accounts, payments and invoices match. Counting stops at 10001. */
+                        total: number;
                         message: string;
                     };
                 };
@@ -22844,6 +22994,7 @@ export interface operations {
                      *           {
                      *             "status": "active",
                      *             "count": 1,
+                     *             "receivableCount": 1,
                      *             "contractValue": 22800,
                      *             "outstanding": 19200,
                      *             "arrears": 0,
@@ -22855,6 +23006,7 @@ export interface operations {
                      *             "productId": 1,
                      *             "productName": "Home system 40 W",
                      *             "count": 1,
+                     *             "receivableCount": 1,
                      *             "contractValue": 22800,
                      *             "outstanding": 19200,
                      *             "arrears": 0,
