@@ -44,7 +44,13 @@ export function TrendChart({ months }: { months: readonly MonthRates[] }) {
         <li className="trend-month">{format.month(month.month, 'long')}</li>
       </ul>
       <div ref={box} className="trend-plot">
-        <svg width={width} height={HEIGHT} role="img" aria-labelledby={`${id}-title ${id}-text`}>
+        <svg
+          width={width}
+          height={HEIGHT}
+          viewBox={`0 0 ${width} ${HEIGHT}`}
+          role="img"
+          aria-labelledby={`${id}-title ${id}-text`}
+        >
           <title id={`${id}-title`}>{t('portfolio.trend')}</title>
           <desc id={`${id}-text`}>{t('portfolio.trend.describe')}</desc>
           {Array.from({ length: STEPS + 1 }, (_, step) => (top * step) / STEPS).map((rate) => (

@@ -1,0 +1,81 @@
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { dayBefore, HAS_BROWSER, newAccount, useConsole } from './console.ts';
+
+/** The width of A4 without its margins, in CSS pixels. */
+const PAPER = { width: 703, height: 1000 };
+
+const isVisible = (page: Page, selector: string) =>
+  page.locator(selector).evaluateAll('(all) => all.some((one) => one.checkVisibility())');
+
+/** The elements whose right end is outside the paper or cut off by an element around them. */
+const cutOff = (page: Page, selector: string) =>
+  page.locator(selector).evaluateAll(`(all) => all.filter((one) => {
+    const right = one.getBoundingClientRect().right;
+    return one.checkVisibility() && right > innerWidth + 1;
+  }).map((one) => one.textContent)`);
+
+describe.skipIf(!HAS_BROWSER)('a printed page', () => {
+  const console = useConsole();
+
+  it.each([
+    '/today',
+    '/accounts',
+    '/accounts/1',
+    '/customers/1',
+    '/payments',
+    '/portfolio',
+    '/portfolio/late',
+    '/commissions',
+    '/unmatched',
+    '/products',
+    '/audit',
+  ])('has no menu and no button, is light, and has every column: %s', async (path) => {
+    const { id } = await newAccount(console, { activationDate: dayBefore(40) });
+    await console.call('POST', '/payments', { accountId: id, amount: 2_400, paymentMethodId: 2 });
+    const page = await console.open(path);
+    await page.evaluate("localStorage.setItem('theme', 'dark')");
+    await page.reload();
+    await page.locator('h1').waitFor();
+    await page.locator('.skeleton').first().waitFor({ state: 'detached' });
+    const columns = await page.locator('thead th').count();
+    await page.setViewportSize(PAPER);
+    await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+    for (const control of ['.top', '.side', '.button', '.icon-button', '.menu', '.find-input', '.skip'])
+      expect(await isVisible(page, control), control).toBe(false);
+    expect(await page.locator('thead th:visible').count()).toBe(columns);
+    expect(await cutOff(page, 'th, td, svg, .stat, .panel, .bars li')).toEqual([]);
+    expect(await page.evaluate('getComputedStyle(document.documentElement).backgroundColor')).toBe(
+      'rgb(255, 255, 255)',
+    );
+    expect(await page.evaluate('getComputedStyle(document.body).color')).toBe('rgb(23, 29, 39)');
+  });
+
+  it('marks paid and overdue instalments without colours', async () => {
+    const { id } = await newAccount(console, { activationDate: dayBefore(40) });
+    await console.call('POST', '/payments', { accountId: id, amount: 2_500, paymentMethodId: 2 });
+    const page = await console.open(`/accounts/${id}`);
+    await page.locator('.timeline .cell.paid').first().waitFor();
+    await page.emulateMedia({ media: 'print' });
+    const marks: string[] = [];
+    for (const state of ['paid', 'partly_paid', 'overdue', 'upcoming'])
+      marks.push(
+        await page
+          .locator(`.timeline .cell.${state}`)
+          .first()
+          .evaluate(`(cell) => {
+            const { content, borderBottomWidth } = getComputedStyle(cell, '::after');
+            return content + borderBottomWidth;
+          }`),
+      );
+    expect(new Set(marks).size).toBe(marks.length);
+  });
+
+  it('shows the filters that are set', async () => {
+    await newAccount(console);
+    const page = await console.open('/accounts?status=active');
+    await page.locator('tbody tr').first().waitFor();
+    await page.emulateMedia({ media: 'print' });
+    expect(await page.locator('.list-filter:visible').count()).toBe(1);
+  });
+});
