@@ -1,11 +1,12 @@
 import type { ErrorCode } from '@account-management/client';
 import { t } from '../i18n/index.ts';
+import { inWords, ruleInWords } from './words.ts';
 
 /** Why a request failed. */
 export interface Problem {
   /** CONNECTION: no answer came. The service may have done the work. */
   code: ErrorCode | 'CONNECTION';
-  /** The message of the service. Empty for CONNECTION. */
+  /** What the service answered, in the language of the user. Empty for CONNECTION. */
   message: string;
   /** The wrong fields of the request. */
   fields: readonly { path: string; message: string }[];
@@ -23,7 +24,10 @@ export function problemOf(error: unknown): Problem | undefined {
   const { code, message, details = {} } = error.error;
   if (code === 'DUPLICATE_ENTRY' && details.resource === 'approval')
     return { code, message: t('problem.pendingApproval', { id: Number(details.id) }), fields: [], details };
-  return { code, message, fields: fieldsOf(code, message, details), details };
+  const fields = fieldsOf(code, message, details).map(({ path, message: rule }) => {
+    return { path, message: ruleInWords(rule) };
+  });
+  return { code, message: inWords(code, message, details), fields, details };
 }
 
 export function isErrorBody(value: unknown): value is ErrorBody {

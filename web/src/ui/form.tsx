@@ -10,7 +10,8 @@ import {
   useRef,
   useState,
 } from 'react';
-import { format, t } from '../i18n/index.ts';
+import { nameOfField } from '../api/words.ts';
+import { currentLanguage, format, t } from '../i18n/index.ts';
 import { Button } from './button.tsx';
 import { Notice } from './feedback.tsx';
 
@@ -170,7 +171,11 @@ function FormNotice({ problem, form }: { problem: FormProblem; form: HTMLFormEle
     <Notice tone="bad" title={t('form.failed')}>
       {unplaced.length > 0
         ? unplaced.map(({ path, message }) => (
-            <p key={path}>{SENTENCES.includes(problem.code) ? message : `${path}: ${message}`}</p>
+            <p key={path}>
+              {SENTENCES.includes(problem.code) && currentLanguage() === 'en'
+                ? message
+                : `${nameOfField(path)}: ${message}`}
+            </p>
           ))
         : problem.message}
     </Notice>
@@ -192,16 +197,27 @@ function wrongFieldsOf(form: HTMLFormElement): Record<string, string> {
   return Object.fromEntries(
     fields
       .filter((field) => !field.validity.valid || isBlank(field))
-      .map((field) => [
-        field.name,
-        field.validity.valueMissing || isBlank(field) ? t('form.required') : field.validationMessage,
-      ]),
+      .map((field) => [field.name, brokenRuleOf(field)]),
   );
 }
 
 /** Whether a field that must be filled in contains only spaces. */
 function isBlank({ required, type, value }: HTMLInputElement): boolean {
   return required && type !== 'password' && value.trim() === '';
+}
+
+/** The message of the browser is in the language of the browser, which the user may not have chosen. */
+function brokenRuleOf(field: HTMLInputElement): string {
+  const { validity, type, minLength, maxLength, min, max } = field;
+  const limit = (text: string) => (type === 'date' ? format.date(text) : text);
+  if (validity.valueMissing || isBlank(field)) return t('form.required');
+  if (validity.tooShort) return t('rule.tooShort', { limit: minLength });
+  if (validity.tooLong) return t('rule.tooLong', { limit: maxLength });
+  if (validity.rangeUnderflow) return t('rule.tooLow', { limit: limit(min) });
+  if (validity.rangeOverflow) return t('rule.tooHigh', { limit: limit(max) });
+  if (validity.stepMismatch) return t('rule.step');
+  if (validity.typeMismatch && type === 'email') return t('rule.email');
+  return t('rule.unreadable');
 }
 
 interface FormButtonsProps {

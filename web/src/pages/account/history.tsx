@@ -8,6 +8,7 @@ import { Loaded } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { useLostFocus } from '../../ui/use-lost-focus.ts';
 import { nameOfActor } from '../shared/actor.ts';
+import { reasonInWords } from './status-reason.ts';
 
 const FIRST_ROWS = 6;
 const MOST_ROWS = 50;
@@ -28,7 +29,7 @@ export function History({ accountId }: { accountId: number }) {
               {data.slice(0, isExpanded ? MOST_ROWS : FIRST_ROWS).map((change, at) => (
                 <li key={change.id} {...(at === FIRST_ROWS && { tabIndex: -1 })}>
                   <strong>{describe(change)}</strong>
-                  {change.reason && <span>{change.reason}</span>}
+                  {change.reason && <span>{reasonInWords(change.reason)}</span>}
                   <span className="muted">
                     {nameOfActor(change.actor)}
                     {' · '}

@@ -25,6 +25,7 @@ import { QuotePanel } from './quote-panel.tsx';
 import { RefundDialog } from './refund-dialog.tsx';
 import { MOVE_BUTTONS, StatusDialog } from './status-dialog.tsx';
 import { type Move, movesOf } from './status-moves.ts';
+import { reasonInWords } from './status-reason.ts';
 import { Timeline } from './timeline.tsx';
 import { TransferDialog } from './transfer-dialog.tsx';
 
@@ -85,7 +86,9 @@ function AccountPage({ account }: { account: Account }) {
       >
         <Badge tone={ACCOUNT_TONES[account.status]}>{tValue('accountStatus', account.status)}</Badge>
         <span>{account.product?.name}</span>
-        {account.status !== 'active' && account.reason && <span className="muted">{account.reason}</span>}
+        {account.status !== 'active' && account.reason && (
+          <span className="muted">{reasonInWords(account.reason)}</span>
+        )}
       </PageHead>
       <PendingApprovals approvals={account.pendingApprovals} />
       <KeyFigures account={account} />

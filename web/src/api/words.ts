@@ -1,0 +1,72 @@
+import type { ErrorCode } from '@account-management/client';
+import { currentLanguage, format, t, tValue } from '../i18n/index.ts';
+
+// The service answers in English. In another language, the console shows messages of its own: by the code of an error, and by the
+// rule that a field breaks. An unknown text is shown as it is after a message that fits.
+
+/** The name of a field of the API, as the forms show it. */
+export function nameOfField(path: string): string {
+  return tValue('field', FIELDS[path] ?? path.replace(/Id$/, ''));
+}
+
+const FIELDS: Readonly<Record<string, string>> = { transactionRef: 'reference', paymentDate: 'date' };
+
+/** The message of an error. */
+export function inWords(
+  code: ErrorCode,
+  message: string,
+  { from, to }: Readonly<Record<string, unknown>>,
+): string {
+  if (currentLanguage() === 'en') return withFieldNames(message);
+  if (typeof from === 'string' && typeof to === 'string')
+    return t('problemCode.transition', {
+      from: tValue('accountStatus', from),
+      to: tValue('accountStatus', to),
+    });
+  const known = tValue('problemCode', code);
+  return code === 'VALIDATION_ERROR' ? `${known} (${message})` : known;
+}
+
+/** The rule that the value of a field breaks. */
+export function ruleInWords(message: string): string {
+  if (currentLanguage() === 'en') return withFieldNames(message);
+  for (const [pattern, rule] of RULES) {
+    const match = pattern.exec(message);
+    if (match) return tValue('rule', rule, { limit: limitOf(match[1] ?? '') });
+  }
+  return tValue('rule', 'other', { message });
+}
+
+/** "already has this reference" for "already has this transactionRef". */
+function withFieldNames(message: string): string {
+  return message.replace(/(?<=already has this )\w+/, (field) => nameOfField(field).toLowerCase());
+}
+
+const RULES: readonly (readonly [pattern: RegExp, rule: string])[] = [
+  [/^is required|^must not be empty/, 'required'],
+  [/^must have at least (\d+) characters/, 'tooShort'],
+  [/^must have at most (\d+) characters/, 'tooLong'],
+  [/^must be at most the credit/, 'credit'],
+  [/^must be at least (\S+)$/, 'tooLow'],
+  [/^must be more than (\S+)$/, 'notAbove'],
+  [/^must be at most ([\d.]+), with/, 'tooHigh'],
+  [/^must be at most (\S+)$/, 'tooHigh'],
+  [/^must have no more than (\d+) decimals/, 'decimals'],
+  [/^must be a calendar date.*not later than today/, 'notInFuture'],
+  [/^must be a calendar date/, 'date'],
+  [/^must not be before (?:today \()?(?:\D*\()?(\d{4}-\d\d-\d\d)/, 'notBefore'],
+  [/^must be in the future/, 'inFuture'],
+  [/^must be an e-mail address/, 'email'],
+  [/^must be \+ followed/, 'phone'],
+  [/^must be text|^must be (a|an) (number|integer|string|boolean)/, 'unreadable'],
+  [/^must refer to an active/, 'inactive'],
+  [/^must be another account/, 'otherAccount'],
+  [/most common passwords/, 'commonPassword'],
+  [/already has this/, 'duplicate'],
+  [/^(?:must refer to|There is no)/, 'unknown'],
+];
+
+function limitOf(text: string): string {
+  if (/^\d{4}-\d\d-\d\d$/.test(text)) return format.date(text);
+  return text !== '' && Number.isFinite(Number(text)) ? format.number(Number(text)) : text;
+}
