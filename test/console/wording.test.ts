@@ -49,6 +49,28 @@ describe.skipIf(!HAS_BROWSER)('the console', () => {
     await page.getByText('Cold storage', { exact: true }).first().waitFor();
   });
 
+  it('speaks Swahili where the service or the browser speaks English', async () => {
+    const { id: accountId } = await newAccount(console);
+    const payment = { accountId, paymentMethodId: 2, transactionRef: 'RISITI-1' };
+    await console.call('POST', '/payments', { ...payment, amount: 400 });
+    const page = await console.open(`/accounts/${accountId}`, { locale: 'sw-KE' });
+    await page.getByRole('button', { name: 'Ingiza malipo' }).click();
+    const [amount, reference] = ['input[name=amount]', 'input[name=transactionRef]'] as const;
+    await page.locator('select[name=paymentMethodId]').selectOption('2');
+    await page.locator(amount).fill('1.001');
+    await page.keyboard.press('Enter');
+    await page.locator('.field-error').getByText('Desimali ni nyingi mno').waitFor();
+    await page.locator(amount).fill('400');
+    await page.locator(reference).fill('RISITI-1');
+    await page.keyboard.press('Enter');
+    await page.locator('.field-error').getByText('Tayari inatumika').waitFor();
+    expect(await page.locator('dialog').textContent()).not.toMatch(/already|transactionRef/);
+    console.complaints.splice(0); // The browser complains about the answer 409.
+    await console.call('POST', '/payments', { accountId, paymentMethodId: 2, amount: 22_400 });
+    await page.goto(`${console.origin}/accounts/${accountId}`);
+    await page.locator('.history').getByText('Imelipwa yote').waitFor();
+  });
+
   it('shows codes of the audit log in words', async () => {
     const { id } = await console.call('POST', '/commissions/rules', {
       category: 'cold_storage',
