@@ -281,8 +281,8 @@ export function ListPanel<Row extends { id: number }>(props: ListPanelProps<Row>
   );
 }
 
-/** On a narrow screen the filters are closed, so that the first rows are in view. */
-const SHOWS_FILTERS = '(width >= 56rem)';
+/** On a narrow screen the filters are closed, so that the first rows are in view. Paper shows those that are set. */
+const SHOWS_FILTERS = 'print, (width >= 56rem)';
 
 function countSet({ filters, state }: List): number {
   return filters.filter((filter) => namesOf(filter).some((name) => state.filters[name] !== '')).length;
