@@ -165,8 +165,9 @@ export const MAX_COUNTED = 10_001;
 
 /** How many customers match the words as in `findCustomersByParts`, or for short words as in `findCustomersByWordBeginnings`. */
 export async function countCustomers(db: Db, words: readonly string[]): Promise<number> {
-  const isLong = words.some((word) => word.length >= SHORTEST_PART);
-  const conditions = words.map(isLong ? isPart : beginsWord);
+  const longest = Math.max(0, ...words.map((word) => word.length));
+  if (longest < SHORTEST_BEGINNING) return 0;
+  const conditions = words.map(longest >= SHORTEST_PART ? isPart : beginsWord);
   const { rows } = await sql<{ count: number }>`${sql.raw(UNNAMED)}
     select count(*)::integer as count from (
       select from customers c where ${sql.join(conditions, sql` and `)} limit ${sql.lit(MAX_COUNTED)}) found`.execute(

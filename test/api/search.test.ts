@@ -35,6 +35,13 @@ const titles = async (q: string, query = '') =>
   (await search(q, query)).map(({ title }: { title: string }) => title);
 
 describe('GET /search', () => {
+  it.each(['1 2', '..', "''"])('says how many payments match the text %s, which has no word', async (q) => {
+    for (const last of ['A', 'B', 'C']) await pay(service, account.id, 1, { transactionRef: `${q} ${last}` });
+    const answer = await service.call('GET', `/search?q=${encodeURIComponent(q)}&limit=1`);
+    expect(answer.status).toBe(200);
+    expect(answer.body.total).toBeGreaterThanOrEqual(answer.body.data.length);
+  });
+
   it('says how many rows match, also if it does not return all', async () => {
     for (let left = 45; left > 0; left -= 1)
       await newCustomer(service, { firstName: 'Zipporah', lastName: `N${left}` });
