@@ -93,9 +93,8 @@ const OTHER_NUMBER = /[0-9](?:[ -]?[0-9]){5,}/;
  */
 export function readNumberInText(text: string): number | undefined {
   const folded = foldText(text);
-  const written = new Set(Array.from(folded.matchAll(WRITTEN_WITH_PREFIX), ([, digits = '']) => digits));
-  const [digits, another] = written;
-  if (digits === undefined || another !== undefined) return undefined;
+  const [[, digits] = []] = folded.matchAll(WRITTEN_WITH_PREFIX);
+  if (digits === undefined) return undefined;
   const others = folded.replace(new RegExp(`(?<![0-9])${digits}(?![0-9])`, 'g'), 'X');
   return OTHER_NUMBER.test(withDigits(others)) ? undefined : readFoldedNumber(digits);
 }

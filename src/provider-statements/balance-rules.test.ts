@@ -115,6 +115,17 @@ describe('a line of a file with a running balance', () => {
       ],
     ],
     [
+      'it takes less than the balance shows',
+      [2],
+      [
+        [100, 100],
+        [50, 150],
+        [-5, 120],
+        [30, 150],
+        [9, 159],
+      ],
+    ],
+    [
       'its balance is another figure, after an unreadable line',
       [3],
       [[100, 100], [50, 150], null, [70, 999], [30, 250], [5, 255]],
@@ -185,10 +196,12 @@ describe('a line of a file with a running balance', () => {
     [
       'without a balance that explains the difference',
       [
-        [100, 100],
+        [60, 60],
+        [40, 100],
         [50, null],
         [-20, null],
         [70, 200],
+        [5, 205],
       ],
     ],
     ['beside an unreadable line', [[100, 100], [50, 150], null, [70, 999], [1, 1000]]],
