@@ -7,6 +7,8 @@ import {
   MAX_AMOUNT_TEXT,
   maxAmountMinor,
   maxAmountText,
+  maxMinor,
+  minMinor,
   minorFromNumber,
   minorToNumber,
   minorToText,
@@ -55,6 +57,7 @@ describe('parseMinor', () => {
     ['1234.5', 2, 123450n],
     ['-3.07', 2, -307n],
     ['5.000', 2, 500n],
+    ['1.5000', 2, 150n],
     ['5.0', 0, 5n],
     ['007.10', 2, 710n],
     ['0.001', 3, 1n],
@@ -287,6 +290,17 @@ describe('divideHalfUp', () => {
 
   it('refuses a zero denominator', () => {
     expect(() => divideHalfUp(1n, 0n)).toThrow(RangeError);
+  });
+});
+
+describe('maxMinor and minMinor', () => {
+  it.each([
+    [1n, 2n],
+    [2n, 1n],
+    [-2n, -1n],
+    [3n, 3n],
+  ])('choose the larger and the smaller of %d and %d', (a, b) => {
+    expect([minMinor(a, b), maxMinor(a, b)]).toEqual([a, b].sort((one, other) => Number(one - other)));
   });
 });
 
