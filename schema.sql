@@ -631,6 +631,14 @@ create table kyc_records (
   constraint kyc_records_pkey PRIMARY KEY (id)
 );
 CREATE INDEX kyc_records_customer ON public.kyc_records USING btree (customer_id, id);
+CREATE INDEX kyc_records_expiry ON public.kyc_records USING btree (earliest_expiry(documents)) WHERE (earliest_expiry(documents) IS NOT NULL);
+
+create table last_kyc_expiry (
+  expired_on date not null,
+  is_only_row boolean not null default true,
+  constraint last_kyc_expiry_is_only_row_check CHECK (is_only_row),
+  constraint last_kyc_expiry_pkey PRIMARY KEY (is_only_row)
+);
 
 create table last_proof (
   read_at timestamp(3) with time zone not null,
@@ -1352,6 +1360,12 @@ AS $function$
     '02050801040306070900'::bytea,
     interim * 10 + digit::integer)
 $function$;
+
+CREATE OR REPLACE FUNCTION public.earliest_expiry(documents jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN (SELECT min((d.d ->> 'expiresAt'::text)) AS min FROM jsonb_path_query(earliest_expiry.documents, '$[*]'::jsonpath) d(d));
 
 CREATE OR REPLACE FUNCTION public.external_id_is_taken()
  RETURNS trigger

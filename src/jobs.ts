@@ -14,6 +14,7 @@ import type { Replica } from './core/database/replica.ts';
 import { deleteOldAnswers } from './core/http/idempotency.ts';
 import type { Log } from './core/log.ts';
 import { deleteOldEvents } from './events/commands.ts';
+import { expireDocuments } from './kyc/commands.ts';
 import { PULL_TASK, pullPayments, queueDuePulls } from './lost-notifications/pull-commands.ts';
 import type { PullKey } from './lost-notifications/pull-store.ts';
 import { explainGaps, watchNotifications, watchSilence } from './lost-notifications/watch-commands.ts';
@@ -68,6 +69,7 @@ const STEPS: readonly Step[] = [
   { name: 'end unanswered status queries', run: endUnanswered },
   { name: 'activate accounts', run: activateDueAccounts },
   { name: 'suspend late accounts', run: (context, signal) => suspendLateAccounts(context, signal) },
+  { name: 'let documents expire', run: expireDocuments },
   { name: 'end outdated approvals', run: endOutdatedApprovals },
   { name: 'queue unfinished provider statements', run: ({ db }) => queueUnfinishedStatements(db) },
   { name: 'queue unfinished portfolio imports', run: queueUnfinishedImports },

@@ -8,8 +8,9 @@ import { withTrimmed } from '../core/values/text.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
 import { requireAll } from '../rights.ts';
+import { isOtherIdentity } from './rules.ts';
 import type { CustomerChanges, CustomerUpsert, NewCustomer } from './schema.ts';
-import { forgetPhone, insertCustomer, lockCustomer, updateCustomer } from './store.ts';
+import { forgetPhone, insertCustomer, lockCustomer, setKycStatus, updateCustomer } from './store.ts';
 
 export async function createCustomer(context: Context, actor: Actor, body: NewCustomer) {
   const fields = fieldsOf(context, body);
@@ -76,14 +77,18 @@ export async function changeCustomer(context: Context, actor: Actor, id: number,
         phone: requireChangedPhone(body.phone, before.phone, context.config.PHONE_REGION),
       }),
     };
-    const customer = await updateCustomer(tx, id, { ...before, ...changes });
+    const after = { ...before, ...changes };
+    // The documents prove the earlier name and national id.
+    const needsReview = before.kycStatus === 'verified' && isOtherIdentity(before, after);
+    if (needsReview) await setKycStatus(tx, id, { kycStatus: 'verified', kycReviewPending: true });
+    const customer = await updateCustomer(tx, id, after);
     if (customer.phone !== before.phone) await forgetPhone(tx, before.phone);
     await audit(tx, actor, {
       action: 'customer.change',
       resource: 'customer',
       resourceId: id,
       before,
-      after: changes,
+      after: { ...changes, ...(needsReview && { kycReviewPending: true }) },
       event: event('customer.updated', { changedFields: Object.keys(body) }),
     });
     return customer;

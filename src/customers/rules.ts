@@ -73,3 +73,14 @@ export function searchWords(search: string): string[] {
 export function nationalIdKey(nationalId: string): string {
   return foldCase(nationalId).replace(/[^\p{L}\p{N}]/gu, '');
 }
+
+type Identity = Pick<SearchableCustomer, 'firstName' | 'lastName' | 'nationalId'>;
+
+/** Whether the name or the national id changes, and not only their spelling. */
+export function isOtherIdentity(before: Identity, after: Identity): boolean {
+  const keysOf = ({ firstName, lastName, nationalId }: Identity) => [
+    searchKey(foldForSearch(`${firstName} ${lastName}`)).replace(/\s+/g, ''),
+    nationalId === null ? '' : nationalIdKey(nationalId),
+  ];
+  return keysOf(before).join('\n') !== keysOf(after).join('\n');
+}

@@ -84,7 +84,10 @@ export const Customer = Type.Object(
           'The status of the latest record by a user with the permission `kyc:decide`. Pending if there are only records by other users, and null if there is no record.',
       }),
     ),
-    kycReviewPending: Type.Boolean({ description: 'Whether the latest KYC record needs a decision.' }),
+    kycReviewPending: Type.Boolean({
+      description:
+        'Whether someone has to decide: the latest KYC record is pending, or the name or the national id was changed after the verification.',
+    }),
     ...ShownExternalFields,
     createdAt: Timestamp,
     updatedAt: Timestamp,

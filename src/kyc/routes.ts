@@ -14,7 +14,7 @@ export function kycRoutes(api: Api, context: Context): void {
   api.put(
     '/customers/:id/kyc',
     {
-      config: { access: 'kyc:submit', errors: ['NOT_FOUND'], repeatable: true },
+      config: { access: 'kyc:submit', errors: ['NOT_FOUND'], repeatable: true, confirmable: true },
       schema: {
         tags: ['Customers'],
         operationId: 'updateKyc',
@@ -22,7 +22,9 @@ export function kycRoutes(api: Api, context: Context): void {
         description:
           'Each call adds a record to the history. If a user can decide (`kyc:decide`), the call sets the customer’s `kycStatus`. ' +
           'Other users can only submit records with the `verificationStatus` `pending`. Such a record does not replace an existing ' +
-          '`kycStatus`. `kycReviewPending` is true while the newest record is pending. To repeat a call without adding a second ' +
+          '`kycStatus`. `kycReviewPending` is true while the newest record is pending. A document that has expired cannot verify a customer, ' +
+          'and one whose number differs from the national id needs a `confirmation`. A decision without documents is about the newest ' +
+          'documents of its `verificationType`. On the day `expiresAt` of such a document, the status becomes `expired`. To repeat a call without adding a second ' +
           'record, send an Idempotency-Key.',
         params: IdParams,
         body: KycUpdate,

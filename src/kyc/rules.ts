@@ -1,5 +1,7 @@
-import type { VerificationStatus } from '../core/database/tables.ts';
-import { type FieldProblem, invalid } from '../core/http/errors.ts';
+import type { VerificationStatus, VerificationType } from '../core/database/tables.ts';
+import { type AppError, type FieldProblem, invalid, unconfirmed } from '../core/http/errors.ts';
+import type { PlainDate } from '../core/values/dates.ts';
+import { nationalIdKey } from '../customers/rules.ts';
 import type { KycDocument } from './schema.ts';
 
 const MAX_DOCUMENT_BYTES = 2048;
@@ -53,4 +55,73 @@ export function checkDocuments(documents: readonly KycDocument[]): void {
     problems.push({ path: 'documents', message: `must have at most ${MAX_DOCUMENTS_BYTES} bytes in total` });
   }
   if (problems.length > 0) throw invalid(problems);
+}
+
+/** What the user has to confirm before a customer is verified. */
+export const KYC_WARNINGS = {
+  different_number: 'The number of the document differs from the national id of the customer.',
+} as const;
+export type KycWarningCode = keyof typeof KYC_WARNINGS;
+export const KYC_WARNING_CODES = Object.keys(KYC_WARNINGS) as KycWarningCode[];
+
+/** The documents on which a verification is based. */
+interface Verification {
+  verificationType: VerificationType;
+  documents: readonly KycDocument[];
+  /** Whether an earlier record contains the documents. */
+  areEarlier: boolean;
+  confirmed: readonly string[];
+}
+
+/**
+ * @returns the error of a verification by a document that is no longer valid, or of one that nobody has confirmed although the
+ *   number of the identity document is not that of the customer.
+ */
+export function refuseVerification(
+  { verificationType, documents, areEarlier, confirmed }: Verification,
+  { nationalId }: { nationalId: string | null },
+  day: PlainDate,
+): AppError | undefined {
+  const expired = documents.flatMap((document, index) => {
+    if (typeof document === 'string' || !isExpired(document, day)) return [];
+    const message = `must be later than today (${day}), because the document must still be valid`;
+    return [{ path: `documents[${index}].expiresAt`, message }];
+  });
+  if (expired.length > 0 && areEarlier) {
+    const message = 'must contain a valid document, because a document of the earlier record has expired';
+    return invalid([{ path: 'documents', message }]);
+  }
+  if (expired.length > 0) return invalid(expired);
+  const differs = documents.some((document) => hasOtherNumber(document, verificationType, nationalId));
+  if (!differs || confirmed.includes('different_number')) return undefined;
+  return unconfirmed([{ code: 'different_number', message: KYC_WARNINGS.different_number }]);
+}
+
+/** A document is no longer valid from the day `expiresAt` on. */
+function isExpired({ expiresAt }: Exclude<KycDocument, string>, day: PlainDate): boolean {
+  return typeof expiresAt === 'string' && expiresAt <= day;
+}
+
+/** Verifications of these types prove the national id. Other documents, such as a passport, have a number of their own. */
+const PROVE_NATIONAL_ID: readonly string[] = ['national_id', 'alien_id'] satisfies VerificationType[];
+
+function hasOtherNumber(
+  document: KycDocument,
+  verificationType: VerificationType,
+  nationalId: string | null,
+): boolean {
+  if (typeof document === 'string' || nationalId === null || typeof document.number !== 'string')
+    return false;
+  if (!isIdentity(document.type ?? verificationType)) return false;
+  return nationalIdKey(document.number) !== nationalIdKey(nationalId);
+}
+
+/** Whether a type, which can be any text, means the identity card: `national_id`, `ID card`, `front`. */
+function isIdentity(type: unknown): boolean {
+  const words = String(type)
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u);
+  if (PROVE_NATIONAL_ID.includes(words.join('_'))) return true;
+  if (['voter', 'passport', 'tax', 'driving', 'business'].some((word) => words.includes(word))) return false;
+  return ['id', 'identity', 'front', 'back'].some((word) => words.includes(word));
 }

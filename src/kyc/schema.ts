@@ -3,6 +3,7 @@ import type { VerificationType } from '../core/database/tables.ts';
 import { Choice, Id, ScalarValue, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 import { VERIFICATION_STATUSES } from '../customers/schema.ts';
+import { KYC_WARNING_CODES, KYC_WARNINGS } from './rules.ts';
 
 const VERIFICATION_TYPES = [
   'national_id',
@@ -25,7 +26,7 @@ export type KycDocument = string | { [key: string]: Scalar };
 const KycDocument = Type.Unsafe<KycDocument>({
   type: ['string', 'object'],
   description:
-    'A text, or an object with the known keys `type`, `number`, `url`, `issuedAt` and `expiresAt`. At most 2 KB.',
+    'A text, or an object with the known keys `type`, `number`, `url`, `issuedAt` and `expiresAt`. From the day `expiresAt` on, the document is no longer valid. At most 2 KB.',
   minLength: 1,
   maxLength: 500,
   format: 'text',
@@ -52,6 +53,15 @@ export const KycUpdate = Type.Object(
     verificationStatus: Choice('VerificationStatus', VERIFICATION_STATUSES),
     documents: Type.Optional(
       Type.Array(KycDocument, { maxItems: MAX_DOCUMENTS, description: 'At most 16 KB in total.' }),
+    ),
+    confirmation: Type.Optional(
+      Type.Object(
+        { codes: Type.Array(Choice('KycWarningCode', KYC_WARNING_CODES), { maxItems: 1 }) },
+        {
+          title: 'KycConfirmation',
+          description: `Needed to verify a customer by an identity document with another number (\`different_number\`). ${KYC_WARNINGS.different_number}`,
+        },
+      ),
     ),
   },
   {

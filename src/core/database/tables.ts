@@ -458,6 +458,11 @@ export interface KycRecords {
   verification_type: VerificationType;
 }
 
+export interface LastKycExpiry {
+  expired_on: PlainDate;
+  is_only_row: Generated<boolean>;
+}
+
 export interface LastProof {
   check_count: number;
   failed_checks: string[];
@@ -887,6 +892,7 @@ export interface DB {
   invoice_numbers: InvoiceNumbers;
   invoices: Invoices;
   kyc_records: KycRecords;
+  last_kyc_expiry: LastKycExpiry;
   last_proof: LastProof;
   learned_references: LearnedReferences;
   ledger_entries: LedgerEntries;

@@ -14,4 +14,11 @@ export const customer = {
   'customer.kyc.submit': 'Submit document',
   'customer.kyc.submit.text': 'A user with permission then verifies or rejects the document.',
   'customer.kyc.submitted': 'Document submitted',
+  'customer.kyc.expiresAt': 'Expires on',
+  'customer.kyc.expiresAt.hint':
+    'From this day on, the document is no longer valid. Leave it empty if the document has no such day.',
+  'customer.kyc.otherNumber': 'Another number',
+  'customer.kyc.otherNumber.text':
+    'The number of the document differs from the national ID of the customer. Correct the customer, or verify the customer nevertheless.',
+  'customer.kyc.otherNumber.confirm': 'Verify nevertheless',
 } as const;

@@ -16,4 +16,11 @@ export const customer: Record<keyof typeof en, string> = {
   'customer.kyc.submit': 'Wasilisha hati',
   'customer.kyc.submit.text': 'Mtu mwenye ruhusa ataithibitisha au kuikataa.',
   'customer.kyc.submitted': 'Hati imewasilishwa',
+  'customer.kyc.expiresAt': 'Mwisho wa matumizi',
+  'customer.kyc.expiresAt.hint':
+    'Kuanzia siku hii, hati haitumiki tena. Acha wazi kama hati haina siku hiyo.',
+  'customer.kyc.otherNumber': 'Namba tofauti',
+  'customer.kyc.otherNumber.text':
+    'Namba ya hati ni tofauti na kitambulisho cha taifa cha mteja. Sahihisha mteja, au thibitisha hata hivyo.',
+  'customer.kyc.otherNumber.confirm': 'Thibitisha hata hivyo',
 };

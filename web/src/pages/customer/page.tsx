@@ -71,7 +71,7 @@ function CustomerPage({ customer }: { customer: Customer }) {
                 ]}
               />
             </Panel>
-            {may('kyc:read') && <Verifications customerId={id} />}
+            {may('kyc:read') && <Verifications customerId={id} isReviewPending={kycReviewPending} />}
           </>
         }
       />

@@ -1,7 +1,7 @@
 import type { Schemas } from '../../api/paths.ts';
 import { useWrite } from '../../api/write.ts';
 import { t } from '../../i18n/index.ts';
-import { TextField } from '../../ui/form.tsx';
+import { DateField, TextField } from '../../ui/form.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
 import { VerificationTypeField } from '../shared/verification-type-field.tsx';
 
@@ -23,7 +23,8 @@ export function SubmissionDialog({ customerId, onClose }: SubmissionDialogProps)
       onClose={onClose}
       onSubmit={(values) => {
         const type = values.text('verificationType') as Schemas['VerificationType'];
-        const documents = [{ type, number: values.text('documents') }];
+        const expiresAt = values.optional('expiresAt');
+        const documents = [{ type, number: values.text('documents'), ...(expiresAt && { expiresAt }) }];
         return submit.send({
           params: { path: { id: customerId } },
           body: { verificationType: type, verificationStatus: 'pending', documents },
@@ -39,6 +40,11 @@ export function SubmissionDialog({ customerId, onClose }: SubmissionDialogProps)
         spellCheck={false}
         required
         isFirst
+      />
+      <DateField
+        label={t('customer.kyc.expiresAt')}
+        name="expiresAt"
+        hint={t('customer.kyc.expiresAt.hint')}
       />
     </FormDialog>
   );

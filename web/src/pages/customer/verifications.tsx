@@ -7,7 +7,7 @@ import { useWrite } from '../../api/write.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Actions, Button } from '../../ui/button.tsx';
-import { Loaded } from '../../ui/feedback.tsx';
+import { Loaded, Notice } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { nameOfActor } from '../shared/actor.ts';
@@ -18,7 +18,13 @@ import { SubmissionDialog } from './submission-dialog.tsx';
 type Verification = Schemas['KycRecord'];
 
 /** The submitted documents and the decisions about the identity of a customer, newest first. */
-export function Verifications({ customerId }: { customerId: number }) {
+export function Verifications({
+  customerId,
+  isReviewPending,
+}: {
+  customerId: number;
+  isReviewPending: boolean;
+}) {
   const [isSubmitting, setIsSubmitting] = useState(false);
   const records = api.useQuery('get', '/api/customers/{id}/kyc', {
     params: { path: { id: customerId }, query: { sort: 'id:desc', limit: 20 } },
@@ -41,7 +47,9 @@ export function Verifications({ customerId }: { customerId: number }) {
                   </li>
                 ))}
               </ol>
-              {latest.verificationStatus === 'pending' && may('kyc:decide') && <Decision record={latest} />}
+              {isReviewPending && may('kyc:decide') && (
+                <Decision record={waiting([latest, ...earlier])} key={latest.id} />
+              )}
             </>
           ) : (
             <p className="muted">{t('customer.kyc.none')}</p>
@@ -51,6 +59,13 @@ export function Verifications({ customerId }: { customerId: number }) {
       {isSubmitting && <SubmissionDialog customerId={customerId} onClose={() => setIsSubmitting(false)} />}
     </Panel>
   );
+}
+
+/** The submission that waits for a decision, or the verification of a customer who was changed afterwards. */
+function waiting([latest, ...earlier]: [Verification, ...Verification[]]): Verification {
+  const isOpen = ({ verificationStatus }: Verification) =>
+    verificationStatus === 'pending' || verificationStatus === 'verified';
+  return [latest, ...earlier].find(isOpen) ?? latest;
 }
 
 function VerificationRow({ record }: { record: Verification }) {
@@ -90,17 +105,29 @@ function DocumentText({ document }: { document: unknown }) {
   );
 }
 
+const CONFIRMED = { confirmation: { codes: ['different_number' as const] } };
+
 function Decision({ record }: { record: Verification }) {
   const decide = useWrite('put', '/api/customers/{id}/kyc');
-  async function send(verificationStatus: 'verified' | 'rejected') {
+  const isUnconfirmed = decide.problem?.details.warnings !== undefined;
+  async function send(verificationStatus: 'verified' | 'rejected', more: typeof CONFIRMED | object = {}) {
     const { customerId, verificationType } = record;
-    const body = { verificationType, verificationStatus };
+    const body = { verificationType, verificationStatus, ...more };
     const saved = await decide.send({ params: { path: { id: customerId } }, body });
     if (saved) toast({ text: t('customer.kyc.decided') });
   }
   return (
     <>
-      <WriteNotice problem={decide.problem} />
+      {isUnconfirmed ? (
+        <Notice tone="warning" title={t('customer.kyc.otherNumber')}>
+          <p>{t('customer.kyc.otherNumber.text')}</p>
+          <Button kind="danger" isBusy={decide.isSending} onClick={() => void send('verified', CONFIRMED)}>
+            {t('customer.kyc.otherNumber.confirm')}
+          </Button>
+        </Notice>
+      ) : (
+        <WriteNotice problem={decide.problem} />
+      )}
       <Actions>
         <Button kind="primary" isBusy={decide.isSending} onClick={() => void send('verified')}>
           {t('customer.kyc.verify')}
