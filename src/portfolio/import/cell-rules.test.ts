@@ -48,3 +48,21 @@ it('keeps the quotes of a text', () => {
   const text = column({ kind: 'text', maxLength: 100 });
   expect(readCell(text, '="QAA0000001"', SETTINGS, undefined)).toEqual({ value: '="QAA0000001"' });
 });
+
+it.each([
+  column({ kind: 'external_id' }),
+  column({ kind: 'national_id' }),
+  column({ kind: 'reference', file: 'customers' }),
+  column({ kind: 'text', maxLength: 100 }),
+  column({ kind: 'phone' }),
+])('refuses a number with decimals or an exponent in %o, unless an export has guarded it', (of) => {
+  for (const text of ['254712345005.0', '25471234,00', '7.1E8', '2.54712E+11'])
+    expect(readCell(of, text, SETTINGS, undefined), text).toMatchObject({ problem: expect.any(String) });
+});
+
+it('reads an id with decimals that an export has guarded', () => {
+  const id = column({ kind: 'external_id' });
+  expect(readCell(id, "'254712345005.0", { ...SETTINGS, version: 2 }, undefined)).toEqual({
+    value: '254712345005.0',
+  });
+});

@@ -44,6 +44,12 @@ const EMPTY: Cell = { value: null };
 const SPREADSHEET_NUMBER = /^[+-]?\d+(?:[.,]\d+)?E[+-]?\d+$/i;
 /** The exponent must have a sign, or the number decimals, because a text such as 12E45 can be an id or a reference. */
 const SPREADSHEET_NUMBER_IN_TEXT = /^\d+(?:[.,]\d+E[+-]?|E[+-])\d+$/i;
+/** A number as text, such as an id of digits, that a spreadsheet or a program has written as a number with decimals. */
+const WITH_DECIMALS = /^\d{7,}[.,]0{1,2}$/;
+const DECIMALS_ADDED: Cell = {
+  problem: 'has decimals that a spreadsheet or a program has added to a number',
+  allowed: 'the digits alone: format the column as text, and save the file again',
+};
 const ROUNDED: Cell = {
   problem: 'is a number that the spreadsheet has shortened, so its last digits are lost',
   allowed: 'the full digits: format the column as text, enter the value again, and save the file again',
@@ -75,7 +81,10 @@ export function readCell(column: Column, raw: string, settings: CellSettings, or
   const trimmed = text.trim();
   if (trimmed === '')
     return column.required ? { problem: 'is empty, but is required', allowed: allowedIn(column) } : EMPTY;
-  if (!isGuarded && TEXTS.has(column.kind) && SPREADSHEET_NUMBER_IN_TEXT.test(trimmed)) return ROUNDED;
+  if (!isGuarded && TEXTS.has(column.kind)) {
+    if (SPREADSHEET_NUMBER_IN_TEXT.test(trimmed)) return ROUNDED;
+    if (WITH_DECIMALS.test(trimmed)) return DECIMALS_ADDED;
+  }
   const cell = readText(column, text, trimmed, settings, order);
   return cell ?? { problem: problemIn(column), allowed: allowedIn(column) };
 }
