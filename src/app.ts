@@ -74,7 +74,10 @@ import { readDeliveryState } from './webhook-endpoints/delivery-store.ts';
 import { webhookEndpointRoutes } from './webhook-endpoints/routes.ts';
 
 export interface AppParts
-  extends Pick<Pools, 'pool' | 'copies' | 'verifier' | 'summaries' | 'reports' | 'replica' | 'probe'> {
+  extends Pick<
+    Pools,
+    'pool' | 'copies' | 'verifier' | 'summaries' | 'reports' | 'replica' | 'probe' | 'refusedWrites'
+  > {
   context: Context;
   /** Measures how long this instance keeps credentials and metadata of identity providers in its caches. */
   stopwatch: Stopwatch;
@@ -111,6 +114,7 @@ export function buildApp({
   replica,
   pool,
   probe,
+  refusedWrites,
   log,
   redis,
   version,
@@ -171,7 +175,9 @@ export function buildApp({
     metricsRoutes(app, config.METRICS_TOKEN, {
       db: context.db,
       pool,
+      redis,
       replica,
+      refusedWrites,
       version,
       databaseKind,
       jobsCompletedAt,
@@ -219,7 +225,7 @@ export function buildApp({
   }
 
   const check = createHealthCheck(
-    { probe, redis, replica },
+    { probe, redis, replica, refusedWrites },
     createCachedReader(context.db, findSilentProviders),
   );
   app.register(async (root) => healthRoutes(root, { check, probe, isAccepting }));

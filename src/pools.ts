@@ -8,6 +8,7 @@ import {
   openReportReads,
   type ReportReads,
 } from './core/database/long-reads.ts';
+import { createRefusedWrites, type RefusedWrites } from './core/database/refused-writes.ts';
 import { openReplica, type Replica } from './core/database/replica.ts';
 import type { TestClock } from './core/database/test-clock.ts';
 import { type DatabaseProbe, openDatabaseProbe } from './platform/health/probe.ts';
@@ -30,6 +31,7 @@ export interface Pools {
   /** Serves exports, proofs, summaries and payment reports. Undefined without DATABASE_REPLICA_URL. */
   replica: Replica | undefined;
   probe: DatabaseProbe;
+  refusedWrites: RefusedWrites;
   /** Cancels exports, uploads and long reads, while other requests may still run. */
   cancelLongWork(): Promise<void>;
   close(): Promise<void>;
@@ -42,13 +44,17 @@ interface PoolOptions {
   /** The URL of the pooler for requests. The health check tests whether the pooler accepts connections. */
   pooler?: string | undefined;
   testClock?: TestClock | undefined;
-  /** Gets the changes of the replica's state, and a warning for each report that failed on the replica. */
-  log?: { info(message: string): void; warn(message: string): void };
+  /** Gets the changes of the replica's state, a warning for each report that failed on the replica, and refused writes. */
+  log?: {
+    info(message: string): void;
+    warn(message: string): void;
+    error(fields: object, message: string): void;
+  };
   /** @param name - the name of the pool, for the log. */
   onConnectionLost?(name: string, error: Error): void;
 }
 
-const SILENT = { info: () => {}, warn: () => {} };
+const SILENT = { info: () => {}, warn: () => {}, error: () => {} };
 
 export async function openPools(
   config: Config,
@@ -68,8 +74,10 @@ export async function openPools(
     limits,
     onConnectionLost: (error: Error) => onConnectionLost(name, error),
   });
+  const refusedWrites = createRefusedWrites(log);
   const { db, pool, close } = openDatabase({
     ...optionsOf('request'),
+    onStatementError: refusedWrites.note,
     connection,
     poolSize: config.DATABASE_POOL_SIZE,
     prepare: config.namedStatements,
@@ -107,7 +115,7 @@ export async function openPools(
     onConnectionLost: () => {}, // The request pool reports the same failure.
   });
   return {
-    ...{ db, pool, copies, verifier, summaries, reports, replica, probe },
+    ...{ db, pool, copies, verifier, summaries, reports, replica, probe, refusedWrites },
     async cancelLongWork() {
       await Promise.all([copies.close(), verifier.close(), summaries.close(), reports.close()]);
     },

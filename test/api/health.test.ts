@@ -21,6 +21,7 @@ describe('GET /health', () => {
       timestamp: '2026-11-02T08:15:30.123Z',
       uptime: expect.any(Number),
       database: 'up',
+      writes: 'accepted',
       redis: 'disabled',
       replica: 'disabled',
       silentProviders: [],
@@ -50,6 +51,31 @@ describe('GET /health', () => {
     const asked = vi.spyOn(redis ?? expect.fail('There is no client of Redis.'), 'inTime');
     expect((await call('GET', '/customers', undefined, { token: service.adminToken })).status).toBe(200);
     expect(asked).not.toHaveBeenCalled(); // No request waits for Redis.
+  });
+
+  it('is degraded, and still 200 and ready, while PostgreSQL refuses writes because its disk is full', async () => {
+    const full = await startServiceForTest({ METRICS_TOKEN: 'a token of the monitoring' });
+    const { pool } = full.parts;
+    // PostgreSQL sends this error if it cannot extend the file of a table.
+    await pool.query(`
+      create function refuse() returns trigger language plpgsql as $$
+      begin
+        raise exception 'could not extend file "base/5/16384": No space left on device' using errcode = '53100';
+      end $$`);
+    await pool.query('create trigger full_disk before insert on customers execute function refuse()');
+    const call = createCaller(full.origin);
+    const metric = async () => {
+      const { text } = await call('GET', '/metrics', undefined, { token: 'a token of the monitoring' });
+      return /^ams_database_refuses_writes (\d)$/m.exec(text)?.[1];
+    };
+    expect(await metric()).toBe('0');
+    const customer = { firstName: 'Jane', lastName: 'Doe', phone: '+254712345678' };
+    expect((await full.call('POST', '/customers', customer)).status).toBe(503);
+    const { status, body } = await call('GET', '/health');
+    expect([status, body]).toMatchObject([200, { status: 'degraded', database: 'up', writes: 'refused' }]);
+    expect(await metric()).toBe('1');
+    expect((await call('GET', '/readyz')).status).toBe(200);
+    expect((await full.call('GET', '/customers')).status).toBe(200);
   });
 
   it('is down with 503 while the database cannot be reached, readiness too; liveness is not', async () => {

@@ -131,6 +131,7 @@ describe('deploy/', () => {
   const replicated = useService({
     METRICS_TOKEN: token,
     DATABASE_URL: 'postgres://ams@127.0.0.1:1/ams',
+    REDIS_URL: 'redis://127.0.0.1:1',
     DATABASE_REPLICA_URL: 'postgres://ams@127.0.0.1:1/ams', // Nothing listens there, so the replica is down.
   });
   const OF_PROMETHEUS = ['up'];

@@ -56,7 +56,7 @@ function addressOf(schema: string, database?: string): string {
 async function openOther(settings: Partial<Config>, connection = service.connection) {
   const config: Config = { ...service.context.config, ...settings };
   const warnings: string[] = [];
-  const log = { info: () => {}, warn: (message: string) => warnings.push(message) };
+  const log = { info: () => {}, warn: (message: string) => warnings.push(message), error: () => {} };
   const pools = await openPools(config, { connection, log });
   onTestFinished(async () => {
     await pools.cancelLongWork();

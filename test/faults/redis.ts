@@ -25,7 +25,8 @@ export function hasRedis(): boolean {
   }
 }
 
-export async function createRedis(): Promise<FragileRedis> {
+/** @param options - of `redis-server`. */
+export async function createRedis(options: readonly string[] = []): Promise<FragileRedis> {
   const folder = await newFolder();
   const port = await freePort();
   const url = `redis://127.0.0.1:${port}`;
@@ -34,10 +35,8 @@ export async function createRedis(): Promise<FragileRedis> {
   return {
     url,
     async start() {
-      server = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', ''], {
-        cwd: folder,
-        stdio: 'ignore',
-      });
+      const listen = ['--port', String(port), '--bind', '127.0.0.1', '--save', ''];
+      server = spawn('redis-server', [...listen, ...options], { cwd: folder, stdio: 'ignore' });
       while (!(await answers(url))) await sleep(25);
     },
     async kill() {

@@ -34,6 +34,8 @@ export interface DatabaseOptions {
   statementTimeoutMs?: number;
   /** Called when a connection breaks. The pool opens a new connection when it needs one. */
   onConnectionLost(error: Error): void;
+  /** Called for each failed statement. */
+  onStatementError?(error: unknown): void;
 }
 
 /** PostgreSQL settings that apply to every request. */
@@ -111,6 +113,7 @@ export function openDatabase({
   limits,
   statementTimeoutMs = limits.statementMs,
   onConnectionLost,
+  onStatementError = () => {},
 }: DatabaseOptions) {
   const settings: pg.ClientConfig = {
     application_name: 'account-management-service',
@@ -132,7 +135,7 @@ export function openDatabase({
   const lanes = prepare
     ? openReadingLanes({ ...addressOf(connection), ...settings }, onConnectionLost)
     : undefined;
-  const dialect = new PostgresDialect({ pool: namingPool(pool, prepare) });
+  const dialect = new PostgresDialect({ pool: namingPool(pool, prepare, onStatementError) });
   return {
     db: new Database(dialect, pool, limits, lanes),
     pool,

@@ -27,13 +27,13 @@ export function nameStatements(prefix: string): (text: string) => string | undef
 }
 
 /** The pool that Kysely uses: a `namingClient` for each connection. */
-export function namingPool(pool: pg.Pool, prepare: boolean) {
+export function namingPool(pool: pg.Pool, prepare: boolean, onError: (error: unknown) => void) {
   const clients = new WeakMap<pg.PoolClient, PostgresPoolClient>();
   return {
     end: () => pool.end(),
     async connect() {
       const client = await pool.connect();
-      const naming = clients.get(client) ?? namingClient(client, prepare);
+      const naming = clients.get(client) ?? namingClient(client, prepare, onError);
       clients.set(client, naming);
       return naming;
     },
@@ -44,8 +44,13 @@ export function namingPool(pool: pg.Pool, prepare: boolean) {
  * Names the statements of a connection. `release` closes the connection after an error that PostgreSQL did not send, such as a
  * read time-out or a broken socket, because the connection may still be busy or inside a transaction. `release` also closes a
  * connection whose named statements are stale.
+ * @param onError - called with the error of each failed statement.
  */
-export function namingClient(client: pg.PoolClient, prepare: boolean): PostgresPoolClient {
+export function namingClient(
+  client: pg.PoolClient,
+  prepare: boolean,
+  onError: (error: unknown) => void = () => {},
+): PostgresPoolClient {
   const nameOf = nameStatements('s');
   let isBroken = false;
 
@@ -57,6 +62,7 @@ export function namingClient(client: pg.PoolClient, prepare: boolean): PostgresP
     const isPlanned = values.length > 0 || text.startsWith('select ');
     const name = prepare && isPlanned && !text.includes(UNNAMED) ? nameOf(text) : undefined;
     return client.query({ text, values: [...values], ...(name && { name }) }).catch((error: unknown) => {
+      onError(error);
       isBroken ||= !(error instanceof pg.DatabaseError) || isStale(error);
       throw error;
     });

@@ -69,11 +69,11 @@ describe('a limiter whose Redis fails', () => {
     const redis = {
       client: client as unknown as SharedRedis['client'],
       isUsable: () => failures === 0,
-      pauseAfterFailure: () => {
+      reportFailure: () => {
         failures += 1;
       },
       inTime: <T>(answer: Promise<T>) => answer,
-      ping: async () => false,
+      state: async () => 'down' as const,
       close: () => {},
     };
     return { redis, failures: () => failures };

@@ -67,7 +67,7 @@ export function createLimiter(
         return await redis.inTime(question(shared));
       } catch (error) {
         if (error instanceof RateLimiterRes) throw error;
-        redis.pauseAfterFailure();
+        redis.reportFailure(error);
       }
     }
     return question(local);

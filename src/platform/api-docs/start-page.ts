@@ -64,14 +64,22 @@ const PROBLEMS: Record<HealthStatus['database'], string | undefined> = {
   'other version': 'Down: this version cannot work with the migrations of the database',
 };
 
-function describeHealth({ status, database, redis, replica, silentProviders = [] }: HealthStatus): string {
+function describeHealth({
+  status,
+  database,
+  writes,
+  redis,
+  replica,
+  silentProviders = [],
+}: HealthStatus): string {
   if (status === 'ok') return 'Healthy';
   const down = PROBLEMS[database];
   if (down !== undefined) return down;
   const isWithoutReplica = replica !== 'up' && replica !== 'disabled';
   const reasons = [
-    redis === 'down' &&
-      'Redis does not answer, so each instance counts the requests of its rate limits separately',
+    writes === 'refused' && 'PostgreSQL refuses writes, because its disk is full or it is read-only',
+    !['up', 'disabled'].includes(redis) &&
+      `Redis ${redis === 'down' ? 'does not answer' : redis}, so each instance counts the requests of its rate limits separately`,
     isWithoutReplica && `the replica is ${replica}, so reports read the primary`,
     ...silentProviders.map((provider) => `${provider} is silent for longer than usual`),
   ];

@@ -2,8 +2,10 @@ import type { Pool } from 'pg';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { Type } from 'typebox';
 import type { Db } from '../../core/database/db.ts';
+import type { RefusedWrites } from '../../core/database/refused-writes.ts';
 import type { Replica } from '../../core/database/replica.ts';
 import { AppError } from '../../core/http/errors.ts';
+import type { SharedRedis } from '../../core/http/redis.ts';
 import type { HttpServer } from '../../core/http/server.ts';
 import { sameSecret } from '../../core/values/secret.ts';
 import { createCachedReader } from './cached-reader.ts';
@@ -14,7 +16,9 @@ const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 interface MetricsParts {
   db: Db;
   pool: Pool;
+  redis: SharedRedis | undefined;
   replica: Replica | undefined;
+  refusedWrites: RefusedWrites;
   version: string;
   databaseKind: string;
   jobsCompletedAt(): Date | undefined;
@@ -79,7 +83,9 @@ export function metricsRoutes(
   {
     db,
     pool,
+    redis,
     replica,
+    refusedWrites,
     version,
     databaseKind,
     jobsCompletedAt,
@@ -116,6 +122,23 @@ export function metricsRoutes(
     },
   });
 
+  new Gauge({
+    name: 'ams_database_refuses_writes',
+    help: '1 if PostgreSQL has refused a write of this instance in the last two minutes, because its disk is full or it is read-only, otherwise 0.',
+    registers: [register],
+    collect() {
+      this.set(refusedWrites.isRecent() ? 1 : 0);
+    },
+  });
+  if (redis)
+    new Gauge({
+      name: 'ams_redis_up',
+      help: '1 if this instance shares its rate limits through Redis, otherwise 0.',
+      registers: [register],
+      async collect() {
+        this.set((await redis.state()) === 'up' ? 1 : 0);
+      },
+    });
   if (replica) replicaMetrics(register, replica);
 
   const waiting = createCachedReader(db, readWaiting);

@@ -12,7 +12,14 @@ const Health = Type.Object(
       description:
         '`other version`: the database lacks migrations of this version of the service, or has later ones with which this version cannot work.',
     }),
-    redis: Type.Enum(['up', 'down', 'disabled']),
+    writes: Type.Enum(['accepted', 'refused'], {
+      description:
+        '`refused`: in the last two minutes, PostgreSQL has refused a write of this instance, because its disk is full or it is read-only.',
+    }),
+    redis: Type.Enum(['up', 'refuses commands', 'down', 'disabled'], {
+      description:
+        'If Redis is not up, each instance counts rate limits alone. `refuses commands`: Redis refuses commands of the rate limits. The log has its reason.',
+    }),
     replica: Type.Enum(['up', 'behind', 'not a standby', 'down', 'disabled'], {
       description:
         'If the replica is not up, reports read the primary. `behind`: the replica is too far behind, or a failover has replaced the primary in the last minute.',
@@ -31,6 +38,7 @@ const HEALTHY = {
   timestamp: '2026-11-02T08:15:30.000Z',
   uptime: 86_400.5,
   database: 'up',
+  writes: 'accepted',
   redis: 'disabled',
   replica: 'disabled',
   silentProviders: [],
@@ -68,7 +76,7 @@ export function healthRoutes(app: Api, { check, probe, isAccepting }: HealthOpti
           200: {
             ...Health,
             description:
-              'The service works. With the status `degraded`, it works without Redis or the replica, or a payment provider is silent.',
+              'The service works. With the status `degraded`, the database refuses writes, the service works without Redis or the replica, or a payment provider is silent.',
             examples: [HEALTHY],
           },
           503: {
@@ -81,12 +89,13 @@ export function healthRoutes(app: Api, { check, probe, isAccepting }: HealthOpti
       },
     },
     async (_request, reply) => {
-      const { status, database, redis, replica, silentProviders } = await check();
+      const { status, database, writes, redis, replica, silentProviders } = await check();
       return reply.status(status === 'down' ? 503 : 200).send({
         status,
         timestamp: new Date().toISOString(),
         uptime: process.uptime(),
         database,
+        writes,
         redis,
         replica,
         ...(silentProviders && { silentProviders }),

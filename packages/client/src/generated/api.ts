@@ -5507,8 +5507,16 @@ export interface components {
              * @enum {string}
              */
             database: "up" | "other version" | "down";
-            /** @enum {string} */
-            redis: "up" | "down" | "disabled";
+            /**
+             * @description `refused`: in the last two minutes, PostgreSQL has refused a write of this instance, because its disk is full or it is read-only.
+             * @enum {string}
+             */
+            writes: "accepted" | "refused";
+            /**
+             * @description If Redis is not up, each instance counts rate limits alone. `refuses commands`: Redis refuses commands of the rate limits. The log has its reason.
+             * @enum {string}
+             */
+            redis: "up" | "refuses commands" | "down" | "disabled";
             /**
              * @description If the replica is not up, reports read the primary. `behind`: the replica is too far behind, or a failover has replaced the primary in the last minute.
              * @enum {string}
@@ -10597,7 +10605,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The service works. With the status `degraded`, it works without Redis or the replica, or a payment provider is silent. */
+            /** @description The service works. With the status `degraded`, the database refuses writes, the service works without Redis or the replica, or a payment provider is silent. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -10610,6 +10618,7 @@ export interface operations {
                      *       "timestamp": "2026-11-02T08:15:30.000Z",
                      *       "uptime": 86400.5,
                      *       "database": "up",
+                     *       "writes": "accepted",
                      *       "redis": "disabled",
                      *       "replica": "disabled",
                      *       "silentProviders": []
@@ -10633,6 +10642,7 @@ export interface operations {
                      *       "timestamp": "2026-11-02T08:15:30.000Z",
                      *       "uptime": 86400.5,
                      *       "database": "down",
+                     *       "writes": "accepted",
                      *       "redis": "disabled",
                      *       "replica": "disabled",
                      *       "silentProviders": []
