@@ -4,14 +4,17 @@ import { Approval } from '../approvals/schema.ts';
 import { findPendingApprovals } from '../approvals/store.ts';
 import { pendingApprovalsOf, SENT_FOR_APPROVAL, sentForApproval } from '../approvals/view.ts';
 import { type Actor, type Context, today } from '../core/context.ts';
+import type { Tx } from '../core/database/db.ts';
 import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { bulkRoute, createMissing } from '../core/http/bulk.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
+import { ifUnchanged } from '../core/http/etags.ts';
 import { externalIdRoutes } from '../core/http/external-id-routes.ts';
 import { type ChoiceText, IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
 import type { SharedSlots } from '../core/shared-slots.ts';
+import { lockAccounts } from '../ledger/store.ts';
 import { formatAccountNumber } from './account-number-rules.ts';
 import { changeAccount, openAccount, openAccounts } from './commands.ts';
 import { expandAccounts } from './expand-view.ts';
@@ -110,7 +113,7 @@ export function accountRoutes(api: Api, context: Context, slots: SharedSlots): v
   api.get(
     '/accounts/:id',
     {
-      config: { access: 'accounts:read', errors: ['NOT_FOUND'] },
+      config: { access: 'accounts:read', errors: ['NOT_FOUND'], editable: AccountChanges },
       schema: {
         tags: ['Accounts'],
         operationId: 'getAccount',
@@ -146,7 +149,11 @@ export function accountRoutes(api: Api, context: Context, slots: SharedSlots): v
   api.put(
     '/accounts/:id',
     {
-      config: { access: 'accounts:change-status', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'] },
+      config: {
+        access: 'accounts:change-status',
+        errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'],
+        editable: AccountChanges,
+      },
       schema: {
         tags: ['Accounts'],
         operationId: 'updateAccount',
@@ -164,7 +171,13 @@ export function accountRoutes(api: Api, context: Context, slots: SharedSlots): v
       },
     },
     async (request, reply) => {
-      const outcome = await changeAccount(context, actorOf(request), request.params.id, request.body);
+      const lock = async (tx: Tx, id: number) => {
+        const row = (await lockAccounts(tx, [id])).get(id);
+        return row && { ...row, externalId: row.external_id };
+      };
+      const outcome = await ifUnchanged(context, request, lock, (txContext) =>
+        changeAccount(txContext, actorOf(request), request.params.id, request.body),
+      );
       if ('done' in outcome) return ok(toAnswer(outcome.done), 'Account changed.');
       reply.status(202);
       return sentForApproval(outcome.requested, context.currency, formatAccountNumber);
@@ -196,6 +209,7 @@ export function accountRoutes(api: Api, context: Context, slots: SharedSlots): v
     answer: Account,
     example: 'LOAN-2001',
     access: 'accounts:read',
+    editable: AccountChanges,
     query: AccountQuery,
     read: (id, actor, { expand }) => read(actor, id, expand),
   });

@@ -153,6 +153,7 @@ export function customerRoutes(api: Api, context: Context, slots: SharedSlots): 
     answer: Customer,
     example: 'CRM-1001',
     access: 'customers:read',
+    editable: CustomerChanges,
     read: (id) => read(id),
     upsert: {
       access: 'customers:change',

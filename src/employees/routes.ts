@@ -100,6 +100,7 @@ export function employeeRoutes(api: Api, context: Context): void {
     answer: Employee,
     example: 'HR-17',
     access: 'catalogue:read',
+    editable: EmployeeChanges,
     read: (id) => read(id),
     upsert: {
       access: 'catalogue:write',

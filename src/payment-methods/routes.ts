@@ -2,11 +2,12 @@ import type { Context } from '../core/context.ts';
 import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
+import { ifUnchanged } from '../core/http/etags.ts';
 import { IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
 import { changePaymentMethod, createPaymentMethod } from './commands.ts';
 import { NewPaymentMethod, PaymentMethod, PaymentMethodChanges, paymentMethodList } from './schema.ts';
-import { listPaymentMethods } from './store.ts';
+import { listPaymentMethods, lockPaymentMethod } from './store.ts';
 
 export function paymentMethodRoutes(api: Api, context: Context): void {
   api.get(
@@ -49,7 +50,7 @@ export function paymentMethodRoutes(api: Api, context: Context): void {
   api.put(
     '/payment-methods/:id',
     {
-      config: { access: 'catalogue:write', errors: ['NOT_FOUND'] },
+      config: { access: 'catalogue:write', errors: ['NOT_FOUND'], editable: PaymentMethodChanges },
       schema: {
         tags: ['Payment methods'],
         operationId: 'updatePaymentMethod',
@@ -63,7 +64,9 @@ export function paymentMethodRoutes(api: Api, context: Context): void {
     },
     async (request) =>
       ok(
-        await changePaymentMethod(context, actorOf(request), request.params.id, request.body),
+        await ifUnchanged(context, request, lockPaymentMethod, (txContext) =>
+          changePaymentMethod(txContext, actorOf(request), request.params.id, request.body),
+        ),
         'Payment method changed.',
       ),
   );

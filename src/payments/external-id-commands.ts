@@ -1,4 +1,5 @@
 import type { Actor, Context } from '../core/context.ts';
+import type { Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import { duplicate, notFound } from '../core/http/errors.ts';
 import { externalFieldsOf, externalIdKey } from '../core/http/external-ids.ts';
@@ -8,6 +9,13 @@ import { findByExternalIds, lockExternalId } from './posting/store.ts';
 import type { PaymentRow } from './rules.ts';
 import type { PaymentChanges } from './schema.ts';
 import { lockPaymentRows, updateExternalFields } from './store.ts';
+
+/** Locks a payment for a change. @returns undefined if there is no such payment. */
+export async function lockPayment(tx: Tx, id: number, { externalId }: PaymentChanges) {
+  if (externalId) await lockExternalId(tx, externalIdKey(externalId));
+  const row = (await lockPaymentRows(tx, [id])).get(id);
+  return row && { ...row, externalId: row.external_id };
+}
 
 /** Changes the external id and metadata of a payment. The money of a payment never changes. */
 export async function changePayment(
@@ -19,8 +27,7 @@ export async function changePayment(
   const changes = externalFieldsOf(body);
   return inTransaction(context.db, async (tx) => {
     const key = changes.externalId ? externalIdKey(changes.externalId) : null;
-    if (key !== null) await lockExternalId(tx, key);
-    const before = (await lockPaymentRows(tx, [id])).get(id);
+    const before = await lockPayment(tx, id, changes);
     if (!before) throw notFound('payment', id);
     const other = key === null ? undefined : (await findByExternalIds(tx, [key])).get(key);
     if (other && other.id !== id) throw duplicate('payment', 'externalId', other.id);

@@ -6,18 +6,20 @@ import { Approval } from '../approvals/schema.ts';
 import { findPendingApprovals } from '../approvals/store.ts';
 import { pendingApprovalsOf, SENT_FOR_APPROVAL, sentForApproval } from '../approvals/view.ts';
 import type { Actor, Context } from '../core/context.ts';
+import type { Tx } from '../core/database/db.ts';
 import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { BULK_DESCRIPTION, bulkRoute } from '../core/http/bulk.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
 import { notFound } from '../core/http/errors.ts';
+import { ifUnchanged } from '../core/http/etags.ts';
 import { externalIdRoutes } from '../core/http/external-id-routes.ts';
 import { type ChoiceText, IdParams } from '../core/http/fields.ts';
 import { idempotencyKeyOf, repeatable, replay } from '../core/http/idempotency.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 import type { SharedSlots } from '../core/shared-slots.ts';
 import { assignPayment, unassignPayment } from './assignment-commands.ts';
-import { changePayment } from './external-id-commands.ts';
+import { changePayment, lockPayment } from './external-id-commands.ts';
 import { listUnmatched } from './matching/view.ts';
 import { recordPayments } from './posting/bulk-commands.ts';
 import { type PostingQueue, recordPayment } from './posting/commands.ts';
@@ -145,7 +147,7 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
   api.get(
     '/payments/:id',
     {
-      config: { access: 'payments:read', errors: ['NOT_FOUND'] },
+      config: { access: 'payments:read', errors: ['NOT_FOUND'], editable: PaymentChanges },
       schema: {
         tags: ['Payments'],
         operationId: 'getPayment',
@@ -161,7 +163,11 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
   api.put(
     '/payments/:id',
     {
-      config: { access: 'payments:assign', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'] },
+      config: {
+        access: 'payments:assign',
+        errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'],
+        editable: PaymentChanges,
+      },
       schema: {
         tags: ['Payments'],
         operationId: 'updatePayment',
@@ -174,7 +180,11 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
       },
     },
     async (request) => {
-      const payment = await changePayment(context, actorOf(request), request.params.id, request.body);
+      const { id } = request.params;
+      const lock = (tx: Tx) => lockPayment(tx, id, request.body);
+      const payment = await ifUnchanged(context, request, lock, (txContext) =>
+        changePayment(txContext, actorOf(request), id, request.body),
+      );
       return ok(toPayment(payment, currency), 'Payment changed.');
     },
   );
@@ -305,6 +315,7 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
     answer: Payment,
     example: 'ERP-PAY-3001',
     access: 'payments:read',
+    editable: PaymentChanges,
     query: AccountOrCustomerQuery,
     read: (id, actor, { expand }) => read(actor, id, expand),
   });

@@ -167,6 +167,7 @@ export function productRoutes(api: Api, context: Context): void {
     answer: Product,
     example: 'ERP-880',
     access: 'catalogue:read',
+    editable: ProductChanges,
     read: (id) => read(id),
     upsert: {
       access: 'catalogue:write',

@@ -118,7 +118,7 @@ export function webhookEndpointRoutes(api: Api, context: Context, horizon: Horiz
   api.delete(
     '/webhook-endpoints/:id',
     {
-      config: { access, errors: ['NOT_FOUND'] },
+      config: { access, errors: ['NOT_FOUND'], editable: WebhookEndpointChanges },
       schema: {
         tags,
         operationId: 'deleteWebhookEndpoint',
@@ -130,7 +130,9 @@ export function webhookEndpointRoutes(api: Api, context: Context, horizon: Horiz
       },
     },
     async (request) => {
-      await deleteEndpoint(context, actorOf(request), request.params.id);
+      await ifUnchanged(context, request, lockEndpoint, (txContext) =>
+        deleteEndpoint(txContext, actorOf(request), request.params.id),
+      );
       return ok({}, 'Webhook endpoint deleted.');
     },
   );

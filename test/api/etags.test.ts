@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dataOf, newApiKey, newCustomer, useService } from '../support/harness.ts';
+import { dataOf, newAccount, newApiKey, newCustomer, pay, useService } from '../support/harness.ts';
 
 const service = useService();
 
@@ -15,6 +15,12 @@ async function etagOf(path: string): Promise<string> {
 
 /** Resources with a change of each. */
 const RESOURCES: [string, () => Promise<number>, object][] = [
+  ['/accounts', async () => (await newAccount(service)).id, { metadata: { branch: 'Embu' } }],
+  [
+    '/payments',
+    async () => (await pay(service, (await newAccount(service)).id, 100)).id,
+    { metadata: { till: '5' } },
+  ],
   ['/customers', async () => (await newCustomer(service)).id, { firstName: 'Neema' }],
   ['/employees', () => create('/employees', { name: 'Juma Ali' }), { phone: '+254722000111' }],
   ['/products', async () => 1, { name: 'A new name' }],
@@ -91,6 +97,68 @@ describe('If-Match', () => {
     const record = { verificationType: 'passport', verificationStatus: 'verified', documents: [] };
     expect((await put(`/customers/${id}/kyc`, record)).status).toBe(200);
     expect((await put(`/customers/${id}`, { firstName: 'Neema' }, etag)).status).toBe(200);
+  });
+
+  it('on an account refuses a change of status after another change of status', async () => {
+    const address = `/accounts/${(await newAccount(service)).id}`;
+    const etag = await etagOf(address);
+    expect((await put(address, { status: 'suspended', reason: 'Stolen' }, etag)).status).toBe(200);
+    expect((await put(address, { status: 'repossessed', reason: 'Found' }, etag)).status).toBe(412);
+    expect((await service.call('GET', address)).body.data.status).toBe('suspended');
+  });
+
+  it('on an account does not refuse a change after a payment', async () => {
+    const { id, externalId } = await newAccount(service, { externalId: 'ETAG-1' });
+    const etag = await etagOf(`/accounts/by-external-id/${externalId}`);
+    expect(await etagOf(`/accounts/${id}?expand=customer`)).toBe(etag);
+    await pay(service, id, 100);
+    expect(await etagOf(`/accounts/${id}`)).toBe(etag);
+    expect((await put(`/accounts/${id}`, { metadata: { branch: 'Embu' } }, etag)).status).toBe(200);
+  });
+
+  it('on a payment method is compared with the ETag of the last PUT', async () => {
+    const id = await create('/payment-methods', { code: 'etag_bank', name: 'Bank' });
+    const address = `/payment-methods/${id}`;
+    const first = await put(address, { name: 'Bank 1' });
+    const etag = first.headers.get('etag') ?? '';
+    expect((await put(address, { name: 'Bank 2' }, etag)).status).toBe(200);
+    expect((await put(address, { name: 'Bank 3' }, etag)).status).toBe(412);
+  });
+
+  it('on DELETE refuses to delete a webhook endpoint that has changed', async () => {
+    const id = await create('/webhook-endpoints', { url: 'https://example.com/hook', types: ['payment.*'] });
+    const address = `/webhook-endpoints/${id}`;
+    const etag = await etagOf(address);
+    expect((await put(address, { description: 'A new text' })).status).toBe(200);
+    const remove = (tag: string) =>
+      service.call('DELETE', address, undefined, { headers: { 'if-match': tag } });
+    expect((await remove(etag)).status).toBe(412);
+    const deleted = await remove(await etagOf(address));
+    expect([deleted.status, deleted.headers.get('etag')]).toEqual([200, null]);
+  });
+
+  it.each([
+    [
+      'PUT',
+      '/customers/1/kyc',
+      { verificationType: 'passport', verificationStatus: 'verified', documents: [] },
+    ],
+    [
+      'PUT',
+      '/customers/by-external-id/CRM-9',
+      { firstName: 'Jane', lastName: 'Doe', phone: '+254712345678' },
+    ],
+    ['PUT', '/commissions/payments/1', { status: 'approved' }],
+    ['POST', '/customers', { firstName: 'Jane', lastName: 'Doe', phone: '+254712345678' }],
+    ['POST', '/payments/1/reverse', { reason: 'Entered twice' }],
+  ])('on %s %s, which has no ETag, is refused with 412', async (method, path, body) => {
+    await newCustomer(service);
+    const answer = await service.call(method as 'PUT', path, body, { headers: { 'if-match': '*' } });
+    expect(answer.status, answer.text).toBe(412);
+    expect(answer.body.error.details.fields[0]).toMatchObject({
+      path: 'If-Match',
+      message: expect.stringContaining('nothing that has an ETag'),
+    });
   });
 
   it('of a resource that does not exist is answered with 404', async () => {

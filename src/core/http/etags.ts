@@ -27,14 +27,23 @@ declare module 'fastify' {
 export function addEtags(app: HttpServer): void {
   app.addHook('onRoute', (route) => {
     const editable = route.config?.editable;
-    if (!editable) return;
+    if (!editable || route.method === 'DELETE') return;
     route.preSerialization = async (_request, reply, payload) => {
       const { data } = payload as { data?: object };
-      if (data) reply.header('etag', etagOf(data, editable));
+      // The data of other answers, such as 202, is not the resource.
+      if (data && reply.statusCode === 200) reply.header('etag', etagOf(data, editable));
       return payload;
     };
   });
+  // Without this, a caller would believe that its change was protected.
+  app.addHook('preHandler', async (request) => {
+    if (request.headers['if-match'] === undefined || SAFE_METHODS.has(request.method) || request.is404)
+      return;
+    if (!request.routeOptions.config.editable) throw withoutEtag();
+  });
 }
+
+const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
  * Runs a change if `If-Match` lists the ETag of the resource, or if the request has no such header. `change` must use the context
@@ -61,7 +70,14 @@ export async function ifUnchanged<Result>(
 }
 
 export function changedSince(): AppError<'VALIDATION_ERROR'> {
-  const message = 'is not the current ETag: the resource was changed after you read it; read it again';
+  return refusedTag('is not the current ETag: the resource was changed after you read it; read it again');
+}
+
+function withoutEtag(): AppError<'VALIDATION_ERROR'> {
+  return refusedTag('cannot be checked, because this request changes nothing that has an ETag; omit it');
+}
+
+function refusedTag(message: string): AppError<'VALIDATION_ERROR'> {
   return new AppError('VALIDATION_ERROR', `If-Match: ${message}`, {
     status: 412,
     details: { fields: [{ path: 'If-Match', message }] },

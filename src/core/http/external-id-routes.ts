@@ -11,6 +11,7 @@ interface ExternalIdRoutes<Answer extends TSchema, Query extends TSchema, Body e
   /** An external id for the API description. */
   example: string;
   access: FastifyContextConfig['access'];
+  editable: NonNullable<FastifyContextConfig['editable']>;
   query?: Query;
   read(
     id: number,
@@ -34,7 +35,7 @@ export function externalIdRoutes<Answer extends TSchema, Query extends TSchema, 
   api: Api,
   { db }: Context,
   resource: ExternalResource,
-  { answer, example, access, query, read, upsert }: ExternalIdRoutes<Answer, Query, Body>,
+  { answer, example, access, editable, query, read, upsert }: ExternalIdRoutes<Answer, Query, Body>,
 ): void {
   const plural = pluralOf(resource);
   const path = `/${plural}/by-external-id/:externalId`;
@@ -46,7 +47,7 @@ export function externalIdRoutes<Answer extends TSchema, Query extends TSchema, 
   api.get(
     path,
     {
-      config: { access, errors: ['NOT_FOUND'] },
+      config: { access, errors: ['NOT_FOUND'], editable },
       schema: {
         tags,
         operationId: `find${name}`,

@@ -63,7 +63,10 @@ const ERRORS = {
     new StillRunning(undefined),
     'The first request with this Idempotency-Key is still running: try again after Retry-After.',
   ],
-  Changed: [changedSince(), 'If-Match is not the current ETag: read the resource again.'],
+  Changed: [
+    changedSince(),
+    'If-Match is not the current ETag: read the resource again. Or this request changes nothing that has an ETag.',
+  ],
   BodyTooLarge: [
     bodyTooLarge(1_048_576),
     'The body is larger than 1 MiB (sign-in: 16 KiB, call of a payment provider: 64 KiB, bulk call: 4 MiB, provider statement: 64 MiB, file of an import: 1 GiB).',

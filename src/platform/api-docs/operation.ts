@@ -19,7 +19,7 @@ export function describeOperation(route: RouteOptions): FastifySchema {
   if (!schema.operationId && !schema.hide)
     throw new Error(`${route.method} ${route.url} has no operationId.`);
   const { access = 'public', repeatable, snapshot } = config;
-  const takesEtag = config.editable !== undefined && route.method === 'PUT';
+  const takesEtag = config.editable !== undefined && route.method !== 'GET';
   return {
     ...schema,
     description: [schema.description, describeAccess(access)].filter(Boolean).join('\n\n'),
@@ -54,7 +54,7 @@ function securityOf(access: Access): Record<string, string[]>[] {
 }
 
 function errorsOf({ schema, method, config = {} }: RouteOptions): ErrorName[] {
-  const { access = 'public', rate, errors = [], repeatable, confirmable, expires, editable } = config;
+  const { access = 'public', rate, errors = [], repeatable, confirmable, expires } = config;
   return [
     'ValidationError',
     ...(access === 'public' ? [] : (['Unauthorized', 'Forbidden'] as const)),
@@ -62,7 +62,7 @@ function errorsOf({ schema, method, config = {} }: RouteOptions): ErrorName[] {
     ...(expires ? (['Gone'] as const) : []),
     ...(confirmable ? (['Unconfirmed'] as const) : []),
     ...(repeatable ? (['KeyInUse', 'KeyReused'] as const) : []),
-    ...(editable && method === 'PUT' ? (['Changed'] as const) : []),
+    ...(method === 'GET' ? [] : (['Changed'] as const)),
     ...(schema?.body === undefined ? [] : (['BodyTooLarge', 'UnsupportedType'] as const)),
     ...(rate === 'none' ? [] : (['RateLimited'] as const)),
     'InternalError',
