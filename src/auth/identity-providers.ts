@@ -2,7 +2,7 @@ import * as openid from 'openid-client';
 import { AppError, codeOf, unavailable } from '../core/http/errors.ts';
 import type { TimeLimits } from '../core/time-limits.ts';
 import type { Stopwatch } from '../core/values/dates.ts';
-import type { IdentityProvider } from './identity-provider-rules.ts';
+import { type IdentityProvider, providerVariable } from './identity-provider-rules.ts';
 import { type Claims, identityProblem } from './rules.ts';
 import type { Identity } from './store.ts';
 
@@ -67,7 +67,7 @@ export function createIdentityProviders(
     return entry.client;
   }
 
-  async function discover({ issuer, clientId, clientSecret }: IdentityProvider) {
+  async function discover({ name, issuer, clientId, clientSecret }: IdentityProvider) {
     const execute = [openid.enableNonRepudiationChecks];
     if (issuer.startsWith('http:')) execute.push(openid.allowInsecureRequests); // The settings allow http: only outside production.
     try {
@@ -85,6 +85,12 @@ export function createIdentityProviders(
       checkMetadata({ ...client.serverMetadata() }, issuer);
       return client;
     } catch (cause) {
+      const actual = otherIssuer(cause);
+      if (actual !== undefined)
+        log.warn(
+          { setting: providerVariable(name, 'ISSUER'), value: issuer, issuer: actual },
+          'Nobody can sign in through an identity provider, because it calls itself by another issuer than the setting. Set it to the value of issuer',
+        );
       throw unavailable(cause, PAUSE_AFTER_FAILURE_MS / 1000);
     }
   }
@@ -132,6 +138,15 @@ export function createIdentityProviders(
       }
     },
   };
+}
+
+/** The issuer in the metadata of a provider, if the library refused the metadata because the setting has another one. */
+function otherIssuer(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { cause } = error;
+  if (cause instanceof Error) return otherIssuer(cause);
+  const { attribute, body } = (cause ?? {}) as { attribute?: string; body?: { issuer?: unknown } };
+  return attribute === 'issuer' && typeof body?.issuer === 'string' ? body.issuer : undefined;
 }
 
 /**

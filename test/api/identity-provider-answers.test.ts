@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startInstance, startTestService, type TestService } from '../support/harness.ts';
 import { type Answer, createCaller } from '../support/http.ts';
 import { createBrowser, providerSettings, startForgedProvider } from '../support/identity-providers.ts';
@@ -150,6 +150,18 @@ describe('the metadata of a provider', () => {
   ])('%s is answered by 503', async (_title, description) => {
     provider.state.description = description;
     expectUnavailable(await begin());
+  });
+
+  it('of another issuer is logged with the setting and both values', async () => {
+    const warned = vi.spyOn(service.parts.log, 'warn');
+    onTestFinished(() => warned.mockRestore());
+    provider.state.description = { issuer: `${provider.issuer}/tenant` };
+    expectUnavailable(await begin());
+    expect(warned.mock.calls.map(([details]) => details)).toContainEqual({
+      setting: 'OAUTH_FORGED_ISSUER',
+      value: provider.issuer,
+      issuer: `${provider.issuer}/tenant`,
+    });
   });
 
   it('is read again two seconds after it was unusable', async () => {
