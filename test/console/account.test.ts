@@ -72,7 +72,7 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     const keys = await loseFirstAnswer(page, '**/api/payments');
     await fillPayment(page, '400', 'LOST-1');
     await clickTwice(page.locator('dialog').getByRole('button', { name: 'Record payment' }));
-    await page.getByText('Not saved yet.').waitFor();
+    await page.getByText('Not confirmed yet').waitFor();
     await expectAccessible(page);
     await page.getByText('KES 400.00 recorded').waitFor();
     expect(keys.length).toBe(2);
@@ -82,16 +82,14 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     console.complaints.splice(0); // The browser reports the lost answer.
   });
 
-  it('waits for a busy service, and says that the payment is not saved yet', async () => {
+  it('waits for a busy service, and says that the payment is not confirmed yet', async () => {
     const { id } = await newAccount(console);
     const page = await openAccount(id);
     await refuseFirst(page, '**/api/payments', 2);
     await fillPayment(page, '400', 'BUSY-1');
     await page.keyboard.press('Enter');
     const notice = page.locator('dialog .notice', { hasText: 'The service is busy. Trying again…' });
-    await notice.getByText('Not saved yet.').waitFor();
-    await page.keyboard.press('Escape');
-    expect(await page.locator('dialog').count()).toBe(1);
+    await notice.getByText('Not confirmed yet').waitFor();
     await page.getByText('KES 400.00 recorded').waitFor();
     expect((await paymentsOf(id)).length).toBe(1);
     await page.context().close();

@@ -241,7 +241,7 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     const keys = await loseFirstAnswer(page, '**/assign');
     await page.keyboard.press(await digitOf(page, payment));
     await clickTwice(page.getByRole('button', { name: 'Assign' }));
-    await page.getByText('Not saved yet.').waitFor();
+    await page.getByText('Not confirmed yet').waitFor();
     await expectAccessible(page);
     await page.getByText('KES 400.00 assigned to Wanjiru Kamau.').waitFor();
     expect(keys.length).toBe(2);
@@ -323,7 +323,7 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
     await page.keyboard.press(await digitOf(page, payment));
     await page.keyboard.press('Enter');
     const notice = page.locator('.notice', { hasText: 'The service is busy. Trying again…' });
-    await notice.getByText('Not saved yet.').waitFor();
+    await notice.getByText('Not confirmed yet').waitFor();
     await page.getByText('KES 400.00 assigned to Wanjiru Kamau.').waitFor();
     await page.context().close();
     console.complaints.splice(0); // The browser reports the answer 503.

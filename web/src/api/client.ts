@@ -4,7 +4,7 @@ import createQueryClient from 'openapi-react-query';
 import type { Paths } from './paths.ts';
 import { isErrorBody } from './problem.ts';
 import { send, type Transport } from './send.ts';
-import { accessToken, currentSession, replaceToken } from './session.ts';
+import { accessToken, currentSession, isSessionLocked, replaceToken } from './session.ts';
 
 /** For a single call: `await client.GET('/api/accounts/{id}', …)`. Queries use the hooks of `api`. */
 export const client = createFetchClient<Paths>({
@@ -33,7 +33,7 @@ export async function sendSignedIn(
 ): Promise<Response> {
   const userId = currentSession()?.user.id;
   const token = await accessToken();
-  if (currentSession()?.user.id !== userId) return sessionIsOver();
+  if (currentSession()?.user.id !== userId || isSessionLocked()) return sessionIsOver();
   const response = await send(withToken(request, token), isRepeatable, transport);
   if (token === undefined || response.status !== 401) return response;
   const answer: unknown = await response.clone().json();

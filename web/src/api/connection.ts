@@ -1,13 +1,19 @@
-/** Whether requests wait for the network or for a busy service. */
-export type Connection = 'ok' | 'lost' | 'busy';
+/**
+ * What requests wait for. `lost`: the network. `silent`: an answer, for unusually long. `limited`: the end of a rate limit. `busy`:
+ * the service.
+ */
+export type Connection = 'ok' | Reason;
+type Reason = (typeof REASONS)[number];
 
-const waiting = new Map<symbol, Exclude<Connection, 'ok'>>();
+/** The reason that comes first is shown. */
+const REASONS = ['lost', 'silent', 'limited', 'busy'] as const;
+
+const waiting = new Map<symbol, Reason>();
 const listeners = new Set<() => void>();
 
 export function connection(): Connection {
   const reasons = [...waiting.values()];
-  if (reasons.includes('lost')) return 'lost';
-  return reasons.length > 0 ? 'busy' : 'ok';
+  return REASONS.find((reason) => reasons.includes(reason)) ?? 'ok';
 }
 
 export function onConnectionChange(listener: () => void): () => void {
@@ -15,13 +21,17 @@ export function onConnectionChange(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Records that a request waits. @returns a function that ends the wait. */
-export function startWaiting(reason: Exclude<Connection, 'ok'>): () => void {
+/** Records what one request waits for. */
+export function newWait() {
   const key = Symbol();
-  waiting.set(key, reason);
-  notify();
-  return () => {
-    if (waiting.delete(key)) notify();
+  return {
+    set(reason: Reason): void {
+      waiting.set(key, reason);
+      notify();
+    },
+    end(): void {
+      if (waiting.delete(key)) notify();
+    },
   };
 }
 

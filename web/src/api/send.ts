@@ -1,8 +1,12 @@
-import { startWaiting } from './connection.ts';
+import { newWait } from './connection.ts';
 import { isErrorBody } from './problem.ts';
 
 const FIRST_DELAY_MS = 500;
 const LONGEST_DELAY_MS = 10_000;
+/** After this time without an answer, the page says so, and a dialog can be closed. */
+const SILENT_MS = 6_000;
+/** A write is then sent again, because its connection may be dead. The service recognizes its Idempotency-Key. */
+const DEAD_MS = 30_000;
 
 /** Sends a request once. @throws the abort reason of the signal, or TypeError if no answer comes. */
 export type Transport = (request: Request) => Promise<Response>;
@@ -17,19 +21,79 @@ export async function send(
   isRepeatable = isIdempotent(request),
   transport: Transport = fetch,
 ): Promise<Response> {
-  for (let tries = 0; ; tries++) {
-    const response = await transport(request.clone()).catch((error: unknown) => {
-      if (request.signal.aborted || !isRepeatable) throw error;
-      return undefined;
-    });
-    if (response && !(isRepeatable && asksToRepeat(response)))
-      return response.ok ? response : withJsonBody(response);
-    const endWait = startWaiting(response ? 'busy' : 'lost');
-    try {
+  const wait = newWait();
+  // An upload reports its progress, and takes as long as it takes.
+  const silence = transport === fetch ? setTimeout(() => wait.set('silent'), SILENT_MS) : undefined;
+  try {
+    for (let tries = 0; ; tries++) {
+      const deadAfterMs = isRepeatable && request.headers.has('idempotency-key') ? DEAD_MS : undefined;
+      const response = await once(request.clone(), transport, deadAfterMs).catch((error: unknown) => {
+        if (request.signal.aborted || !isRepeatable) throw error;
+        return undefined;
+      });
+      clearTimeout(silence);
+      if (response && !(isRepeatable && asksToRepeat(response)))
+        return response.ok ? response : withJsonBody(response);
+      wait.set(!response ? 'lost' : response.status === 429 ? 'limited' : 'busy');
       await pause(Math.max(backoffMs(tries), retryAfterMs(response)), request.signal);
-    } finally {
-      endWait();
     }
+  } finally {
+    clearTimeout(silence);
+    wait.end();
+  }
+}
+
+/** Loads a part of the console, again until it succeeds. */
+export async function untilLoaded<Result>(load: () => Promise<Result>): Promise<Result> {
+  const wait = newWait();
+  try {
+    for (let tries = 0; ; tries++) {
+      try {
+        if (tries > 0) await reloadStyles();
+        return await load();
+      } catch (error) {
+        reportError(error); // Shows the error in the console of the browser.
+        wait.set('lost');
+      }
+      await pause(backoffMs(tries), new AbortController().signal);
+    }
+  } finally {
+    wait.end();
+  }
+}
+
+/** Requests the stylesheets again that could not be loaded. Neither the browser nor Vite does so. */
+async function reloadStyles(): Promise<void> {
+  const links = [...document.querySelectorAll<HTMLLinkElement>('link[rel=stylesheet]')];
+  const reloads = links
+    .filter(({ sheet }) => sheet === null)
+    .map((link) => {
+      const next = link.cloneNode() as HTMLLinkElement;
+      link.replaceWith(next);
+      return new Promise((resolve, reject) => {
+        next.onload = resolve;
+        next.onerror = () => reject(new Error(`${next.href} could not be loaded.`));
+      });
+    });
+  await Promise.all(reloads);
+}
+
+/** Aborts the request if no answer comes within `deadAfterMs`. */
+async function once(
+  request: Request,
+  transport: Transport,
+  deadAfterMs: number | undefined,
+): Promise<Response> {
+  if (deadAfterMs === undefined) return transport(request);
+  const controller = new AbortController();
+  const abort = () => controller.abort(request.signal.reason);
+  request.signal.addEventListener('abort', abort);
+  if (request.signal.aborted) abort();
+  const timer = setTimeout(() => controller.abort(), deadAfterMs);
+  try {
+    return await transport(new Request(request, { signal: controller.signal }));
+  } finally {
+    clearTimeout(timer);
   }
 }
 

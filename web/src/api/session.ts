@@ -25,16 +25,35 @@ let token: Token | undefined;
 let session: Session | undefined;
 let endOfLast: SessionEnd | undefined;
 let renewal: Promise<void> | undefined;
+/** Whether the session has expired while the page shows what the user has typed. */
+let isLocked = false;
+let keepsPage = () => false;
 const listeners = new Set<() => void>();
 /** Publishes the signed-in user to the other tabs of this browser, and null at the sign-out. */
 const tabs = new BroadcastChannel('session');
 tabs.addEventListener('message', ({ data: userId }) => {
+  if (isLocked && session?.user.id === userId) void renewSession();
   if (session && session.user.id !== userId) end(userId === null ? undefined : 'other_user');
 });
 
 /** The session of this tab; undefined if nobody is signed in. */
 export function currentSession(): Session | undefined {
   return session;
+}
+
+/** If `check` is true when the session expires, the page stays, and asks the user to sign in again. */
+export function keepPageWhile(check: () => boolean): void {
+  keepsPage = check;
+}
+
+/** Whether the page waits for its user to sign in again. */
+export function isSessionLocked(): boolean {
+  return isLocked;
+}
+
+/** Gives up what the page still shows after the session has expired. */
+export function leaveLockedPage(): void {
+  end('expired');
 }
 
 /** Why the session ended although nobody signed out in this tab; undefined if it did not. */
@@ -125,7 +144,8 @@ async function call(method: string, path: string, body?: unknown): Promise<{ dat
 }
 
 function start({ user, permissions, accessToken, expiresIn }: SignedIn): void {
-  const isSame = session?.user.id === user.id && session.user.role === user.role;
+  const isSame = session?.user.id === user.id && session.user.role === user.role && !isLocked;
+  isLocked = false;
   token = { value: accessToken, expiresAtMs: Date.now() + expiresIn * 1000 };
   endOfLast = undefined;
   session = { user, permissions: new Set(permissions) };
@@ -136,7 +156,8 @@ function start({ user, permissions, accessToken, expiresIn }: SignedIn): void {
 function end(reason: SessionEnd | undefined): void {
   const wasSignedIn = session !== undefined;
   token = undefined;
-  session = undefined;
+  isLocked = wasSignedIn && reason === 'expired' && !isLocked && keepsPage();
+  if (!isLocked) session = undefined;
   if (wasSignedIn) endOfLast = reason;
   if (wasSignedIn) notify();
 }

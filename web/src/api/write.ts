@@ -1,10 +1,17 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { MaybeOptionalInit } from 'openapi-fetch';
 import type { PathsWithMethod } from 'openapi-typescript-helpers';
-import { useRef } from 'react';
+import { useEffect, useRef } from 'react';
 import { client } from './client.ts';
 import type { Paths } from './paths.ts';
-import { type Problem, problemOf } from './problem.ts';
+import { isErrorBody, type Problem, problemOf } from './problem.ts';
+import {
+  addUnconfirmed,
+  findUnconfirmed,
+  leaveUnconfirmed,
+  removeUnconfirmed,
+  type Unconfirmed,
+} from './unconfirmed.ts';
 
 type WriteMethod = 'post' | 'put' | 'delete';
 
@@ -15,12 +22,14 @@ export interface Write<Init, Data> {
   problem: Problem | undefined;
   /** Aborts the request and its retries. The service may already have done the work. */
   stop(): void;
+  /** Names the change, for the case that its answer is lost. */
+  describe(title: string): void;
 }
 
 /**
  * Sends a change. A second click while the request runs sends nothing. If a request gets no answer, the next request with the
- * same content has the same Idempotency-Key, so that the service does not do the work twice. After the change, all queries on the
- * page are read again.
+ * same content has the same Idempotency-Key, also after a reload, so that the service does not do the work twice. After the change,
+ * all queries on the page are read again.
  * @param options.isRepeatable - must be false for a POST that refuses an Idempotency-Key, such as one that returns a secret. Its
  *   request is sent only once.
  * @param options.waitsForQueries - if false, `send` resolves when the answer arrives, before the queries are read again.
@@ -35,17 +44,30 @@ export function useWrite<Method extends WriteMethod, Path extends PathsWithMetho
   const running = useRef<Promise<unknown>>(undefined);
   const controller = useRef<AbortController>(undefined);
   const lastKey = useRef({ content: '', key: '' });
+  const title = useRef('');
+  const isKept = isRepeatable && method === 'post';
+  useEffect(() => () => leaveUnconfirmed(lastKey.current.key), []);
   const { mutateAsync, error, isPending } = useMutation({
     mutationFn: async (init: object) => {
       const content = JSON.stringify(init);
-      if (lastKey.current.content !== content) lastKey.current = { content, key: randomKey() };
+      if (lastKey.current.content !== content) {
+        leaveUnconfirmed(lastKey.current.key);
+        const key = (isKept && findUnconfirmed(path, init)?.key) || randomKey();
+        lastKey.current = { content, key };
+      }
+      const { key } = lastKey.current;
+      const page = location.pathname;
+      if (isKept) addUnconfirmed({ key, path, init, title: title.current, page, sentAtMs: Date.now() });
       controller.current = new AbortController();
       const { data, error } = await request(method, path, {
         ...init,
-        headers: isRepeatable ? { 'idempotency-key': lastKey.current.key } : {},
+        headers: isRepeatable ? { 'idempotency-key': key } : {},
         signal: controller.current.signal,
       });
-      lastKey.current = { content: '', key: '' };
+      if (!leavesDoubt(error)) {
+        lastKey.current = { content: '', key: '' };
+        removeUnconfirmed(key);
+      }
       if (error) throw error;
       return data?.data;
     },
@@ -66,7 +88,25 @@ export function useWrite<Method extends WriteMethod, Path extends PathsWithMetho
     isSending: isPending,
     problem: problemOf(error),
     stop: () => controller.current?.abort(),
+    describe: (text) => {
+      title.current = text;
+    },
   };
+}
+
+/**
+ * Sends an unconfirmed change again, with its key. If the service had not made the change, it makes it now.
+ * @throws the error body if the service refuses, or the abort reason of the signal.
+ */
+export async function sendAgain({ key, path, init }: Unconfirmed, signal: AbortSignal): Promise<void> {
+  const { error } = await request('post', path, { ...init, headers: { 'idempotency-key': key }, signal });
+  if (!leavesDoubt(error)) removeUnconfirmed(key);
+  if (error) throw error;
+}
+
+/** After these errors, the service may have made the change: an earlier request with the same key may have had a lost answer. */
+function leavesDoubt(error: unknown): boolean {
+  return isErrorBody(error) && ['INTERNAL_ERROR', 'UNAUTHORIZED'].includes(error.error.code);
 }
 
 interface WaitOption {

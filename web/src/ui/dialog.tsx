@@ -1,7 +1,8 @@
-import { type ReactNode, useId, useLayoutEffect, useRef } from 'react';
+import { type ReactNode, useEffect, useId, useLayoutEffect, useRef } from 'react';
 import { t } from '../i18n/index.ts';
 import { IconButton } from './button.tsx';
 import { rememberFocus } from './return-focus.ts';
+import { markUnsaved, mayDiscard } from './unsaved.ts';
 
 interface DialogProps {
   title: string;
@@ -35,14 +36,20 @@ export function Dialog({ title, lead, canClose = true, onClose, children }: Dial
       returnFocus();
     };
   }, []);
+  const release = useRef<() => void>(undefined);
+  useEffect(() => () => release.current?.(), []);
   return (
     <dialog
       ref={dialog}
       className="dialog"
       aria-labelledby={id}
+      onInput={() => {
+        release.current ??= markUnsaved();
+      }}
       onCancel={(event) => {
         event.preventDefault();
-        if (canClose) onClose();
+        // On Android, Back also comes here.
+        if (canClose && (!release.current || mayDiscard())) onClose();
       }}
     >
       <header className="dialog-head">

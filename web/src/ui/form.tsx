@@ -27,8 +27,8 @@ interface FormProps {
   onSubmit(values: FormValues): void;
   problem: FormProblem | undefined;
   isSending: boolean;
-  /** What the request waits for: `lost` for the network, `busy` for the service, `ok` for an answer. */
-  connection?: 'ok' | 'lost' | 'busy';
+  /** What the request waits for, see `Connection` (api/connection.ts). */
+  connection?: 'ok' | 'lost' | 'silent' | 'limited' | 'busy';
   onStop?: () => void;
   children: ReactNode;
 }

@@ -44,7 +44,7 @@ function ApproveDialog({ approval, onReject, onClose }: ApprovalDialogProps & { 
     <Dialog
       title={titleOf(approval)}
       lead={effectOf(approval)}
-      canClose={!approve.isSending}
+      canClose={!approve.isSending || connection !== 'ok'}
       onClose={onClose}
     >
       <Form

@@ -8,7 +8,7 @@ import { useConnection } from './use-connection.ts';
 interface FormDialogProps<Data> {
   title: string;
   lead?: ReactNode;
-  write: Pick<Write<never, unknown>, 'isSending' | 'problem' | 'stop'>;
+  write: Pick<Write<never, unknown>, 'isSending' | 'problem' | 'stop' | 'describe'>;
   /** The text of the submit button. */
   submit: string;
   kind?: 'primary' | 'danger';
@@ -28,14 +28,25 @@ interface FormDialogProps<Data> {
 export function FormDialog<Data>(props: FormDialogProps<Data>) {
   const { title, lead, write, submit, kind = 'primary', cancel, done, onSubmit, onClose, children } = props;
   const connection = useConnection();
+  // Without a connection, the user can leave. The layout then shows the change as not confirmed.
+  const canClose = !write.isSending || connection !== 'ok';
   return (
-    <Dialog title={title} lead={lead} canClose={!write.isSending} onClose={onClose}>
+    <Dialog
+      title={title}
+      lead={lead}
+      canClose={canClose}
+      onClose={() => {
+        write.stop();
+        onClose();
+      }}
+    >
       <Form
         problem={write.problem}
         isSending={write.isSending}
         connection={connection}
         onStop={write.stop}
         onSubmit={async (values) => {
+          write.describe(typeof lead === 'string' ? `${title}: ${lead}` : title);
           const data = await onSubmit(values);
           if (data === undefined) return;
           if (done !== undefined) toast({ text: typeof done === 'string' ? done : done(data) });

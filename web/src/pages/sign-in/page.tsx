@@ -69,7 +69,8 @@ function Invited({ invitation: { purpose, token } }: { invitation: OpenedInvitat
   );
 }
 
-function SignInForm() {
+/** Also shown in a dialog, over a page whose session has expired. */
+export function SignInForm() {
   const { send, ...state } = useSignIn();
   return (
     <Form {...state} onSubmit={(values) => send(() => signIn(credentialsOf(values)))}>

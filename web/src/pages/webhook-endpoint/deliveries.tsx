@@ -97,7 +97,7 @@ function DeliveryDialog({ endpointId, delivery, onClose }: DeliveryDialogProps) 
     <Dialog
       title={eventType}
       lead={format.dateTime(delivery.createdAt)}
-      canClose={!resend.isSending}
+      canClose={!resend.isSending || connection !== 'ok'}
       onClose={onClose}
     >
       <Facts
