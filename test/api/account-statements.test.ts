@@ -654,7 +654,7 @@ describe('the texts of a statement', () => {
     if (!hasReader) return;
     const paper = await textOf(id, 'pdf', '&lang=sw');
     expect(paper).toContain('2 Novemba 2026 hadi 20 Desemba 2026');
-    expect(paper).toContain('awamu 52 za KES 400.00 kila wiki');
+    expect(paper).toContain('awamu 52 za KES 400.00 kila wiki, ya mwisho tarehe 1 Novemba 2027. Jumla KES');
     expect(paper).toContain('Jinsi ya kulipa');
     expect(paper).not.toMatch(/Statement|Page|Owed|Due|Paid by|November|December|weekly|Instalment/);
   });
