@@ -2,7 +2,7 @@ import type { VerificationStatus, VerificationType } from '../core/database/tabl
 import { type AppError, type FieldProblem, invalid, unconfirmed } from '../core/http/errors.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import { nationalIdKey } from '../customers/rules.ts';
-import type { KycDocument } from './schema.ts';
+import { KYC_WARNINGS, type KycDocument } from './schema.ts';
 
 const MAX_DOCUMENT_BYTES = 2048;
 /** The limit for all documents of one record. It keeps the pages of the history small: a page has up to a hundred records. */
@@ -56,13 +56,6 @@ export function checkDocuments(documents: readonly KycDocument[]): void {
   }
   if (problems.length > 0) throw invalid(problems);
 }
-
-/** What the user has to confirm before a customer is verified. */
-export const KYC_WARNINGS = {
-  different_number: 'The number of the document differs from the national id of the customer.',
-} as const;
-export type KycWarningCode = keyof typeof KYC_WARNINGS;
-export const KYC_WARNING_CODES = Object.keys(KYC_WARNINGS) as KycWarningCode[];
 
 /** The documents on which a verification is based. */
 interface Verification {

@@ -3,7 +3,6 @@ import type { VerificationType } from '../core/database/tables.ts';
 import { Choice, Id, ScalarValue, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 import { VERIFICATION_STATUSES } from '../customers/schema.ts';
-import { KYC_WARNING_CODES, KYC_WARNINGS } from './rules.ts';
 
 const VERIFICATION_TYPES = [
   'national_id',
@@ -14,6 +13,12 @@ const VERIFICATION_TYPES = [
   'tax_pin',
   'business_registration',
 ] as const satisfies VerificationType[];
+
+/** What the user has to confirm before a customer is verified. */
+export const KYC_WARNINGS = {
+  different_number: 'The number of the document differs from the national id of the customer.',
+} as const;
+const KYC_WARNING_CODES = Object.keys(KYC_WARNINGS) as (keyof typeof KYC_WARNINGS)[];
 
 const MAX_DOCUMENTS = 20;
 const MAX_DOCUMENT_KEYS = 20;
