@@ -6,8 +6,11 @@ import { currentLanguage, format, t, tValue } from '../i18n/index.ts';
 
 /** The name of a field of the API, as the forms show it. */
 export function nameOfField(path: string): string {
-  return tValue('field', FIELDS[path] ?? path.replace(/Id$/, ''));
+  return tValue(LABELS, FIELDS[path] ?? path.replace(/Id$/, ''));
 }
+
+/** The group of the labels. Each page loads the labels of the fields that it sends. */
+const LABELS = 'field';
 
 const FIELDS: Readonly<Record<string, string>> = { transactionRef: 'reference', paymentDate: 'date' };
 
