@@ -674,7 +674,7 @@ export interface paths {
         get: operations["listKycHistory"];
         /**
          * Submit or decide a customer’s verification
-         * @description Each call adds a record to the history. If a user can decide (`kyc:decide`), the call sets the customer’s `kycStatus`. Other users can only submit records with the `verificationStatus` `pending`. Such a record does not replace an existing `kycStatus`. `kycReviewPending` is true while the newest record is pending. To repeat a call without adding a second record, send an Idempotency-Key.
+         * @description Each call adds a record to the history. If a user can decide (`kyc:decide`), the call sets the customer’s `kycStatus`. Other users can only submit records with the `verificationStatus` `pending`. Such a record does not replace an existing `kycStatus`. `kycReviewPending` is true while the newest record is pending. A document that has expired cannot verify a customer, and one whose number differs from the national id needs a `confirmation`. A decision without documents is about the newest documents of its `verificationType`. On the day `expiresAt` of such a document, the status becomes `expired`. To repeat a call without adding a second record, send an Idempotency-Key.
          *
          *     Needs the permission `kyc:submit` (roles: admin, manager, agent).
          */
@@ -5112,7 +5112,7 @@ export interface components {
             phone: string;
             nationalId: string | null;
             kycStatus: components["schemas"]["VerificationStatus"] | null;
-            /** @description Whether the latest KYC record needs a decision. */
+            /** @description Whether someone has to decide: the latest KYC record is pending, or the name or the national id was changed after the verification. */
             kycReviewPending: boolean;
             externalId: string | null;
             /** @description Your own text values by key. At most 20 keys, and at most 500 characters in each value. */
@@ -6313,6 +6313,10 @@ export interface components {
             /** @description Verifies the signatures. It is not shown again. */
             secret: string;
         };
+        /** @description Needed to verify a customer by an identity document with another number (`different_number`). The number of the document differs from the national id of the customer. */
+        KycConfirmation: {
+            codes: components["schemas"]["KycWarningCode"][];
+        };
         /** @description The KYC of a customer was decided. */
         KycDecidedEvent: {
             id: number;
@@ -6419,7 +6423,10 @@ export interface components {
             } & {
                 [key: string]: string | number | boolean | null;
             }))[];
+            confirmation?: components["schemas"]["KycConfirmation"];
         };
+        /** @enum {string} */
+        KycWarningCode: "different_number";
         /**
          * @example {
          *       "last": {
@@ -10530,6 +10537,17 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description VALIDATION_ERROR: The request is unusual, and nothing was done. To do it nevertheless, send it again with a `confirmation`, which details.fields describes. DUPLICATE_ENTRY: The first request with this Idempotency-Key is still running: try again after Retry-After. */
+        UnconfirmedOrKeyInUse: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description VALIDATION_ERROR: The Content-Type is not application/json (provider statement and file of an import: text/csv). */
         UnsupportedType: {
             headers: {
@@ -13157,6 +13175,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             409: components["responses"]["DuplicateEntry"];
+            412: components["responses"]["Changed"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedType"];
             429: components["responses"]["RateLimited"];
@@ -13773,7 +13792,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["KeyInUse"];
+            409: components["responses"]["UnconfirmedOrKeyInUse"];
             412: components["responses"]["Changed"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedType"];
