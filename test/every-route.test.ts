@@ -449,7 +449,7 @@ describe('the routes of the running application', () => {
     expect(permissions).toEqual(rows.map((path) => [path, permissionOf(path.slice(0, -'/{id}'.length))]));
   });
 
-  it('accept an Idempotency-Key on every POST except for sign-in, invitations, API keys, webhooks and uploads', () => {
+  it('accept an Idempotency-Key on every POST except for sign-in, checks, invitations, API keys, webhooks and uploads', () => {
     const paths = Object.entries(service.app.swagger().paths ?? {});
     const posts = paths.flatMap(([path, methods]) => (methods?.post ? [{ path, post: methods.post }] : []));
     const withoutKey = posts
@@ -464,6 +464,7 @@ describe('the routes of the running application', () => {
       '/api/auth/register',
       '/api/auth/session',
       '/api/auth/session/refresh',
+      '/api/customers/check',
       '/api/reconciliations/statements',
       '/api/users/invitations',
       '/api/users/{id}/invitations',

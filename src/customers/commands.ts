@@ -10,7 +10,14 @@ import { audit } from '../events/change-store.ts';
 import { requireAll } from '../rights.ts';
 import { isOtherIdentity } from './rules.ts';
 import type { CustomerChanges, CustomerUpsert, NewCustomer } from './schema.ts';
-import { forgetPhone, insertCustomer, lockCustomer, setKycStatus, updateCustomer } from './store.ts';
+import {
+  forgetPhone,
+  insertCustomer,
+  lockCustomer,
+  requireFree,
+  setKycStatus,
+  updateCustomer,
+} from './store.ts';
 
 export async function createCustomer(context: Context, actor: Actor, body: NewCustomer) {
   const fields = fieldsOf(context, body);
@@ -42,18 +49,12 @@ function fieldsOf({ config }: Context, sent: NewCustomer) {
 }
 
 /**
- * Checks whether the customer could be created: inserts it, and rolls back.
+ * Checks whether the customer could be created now.
  * @returns the fields as they would be stored.
  */
 export async function checkCustomer(context: Context, body: NewCustomer) {
   const fields = fieldsOf(context, body);
-  const accepted = new Error('The customer can be created.');
-  await inTransaction(context.db, async (tx) => {
-    await insertCustomer(tx, fields);
-    throw accepted;
-  }).catch((error: unknown) => {
-    if (error !== accepted) throw error;
-  });
+  await requireFree(context.db, fields);
   return fields;
 }
 

@@ -44,6 +44,17 @@ export function insertCustomer(tx: Tx, fields: CustomerFields) {
     });
 }
 
+/** @throws AppError DUPLICATE_ENTRY when another customer has the e-mail, the national id or the external id. */
+export async function requireFree(db: Db, fields: CustomerFields): Promise<void> {
+  const { email_key, national_id_key, external_id } = columnsOf(fields);
+  const { rows } = await sql<{ field: string; id: number }>`
+    select 'email' as field, id from customers where email_key = ${email_key}
+    union all select 'nationalId', id from customers where national_id_key = ${national_id_key}
+    union all select 'externalId', id from customers where external_id = ${external_id}`.execute(db);
+  const [taken] = rows;
+  if (taken) throw duplicate('customer', taken.field, taken.id);
+}
+
 /** @throws AppError DUPLICATE_ENTRY when the e-mail, the national id or the external id is taken. */
 export function updateCustomer(tx: Tx, id: number, fields: CustomerFields) {
   return tx

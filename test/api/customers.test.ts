@@ -135,6 +135,11 @@ describe('POST /customers/check', () => {
     expect(taken.body.error).toMatchObject({ code: 'DUPLICATE_ENTRY', details: { field: 'nationalId' } });
     expect((await service.call('GET', '/customers?search=Checked')).body.data).toEqual([]);
     expect((await service.call('POST', '/customers', body)).status).toBe(201);
+    for (const field of ['email', 'externalId']) {
+      const other = await newCustomer(service, { [field]: `${field}@check.example` });
+      const { error } = (await check({ ...PERSON, phone: '0712 345 678', [field]: other[field] })).body;
+      expect(error).toMatchObject({ code: 'DUPLICATE_ENTRY', details: { field, id: other.id } });
+    }
   });
 });
 

@@ -188,7 +188,9 @@ describe('filters of text', () => {
   });
 
   it('treat a date as the whole day of a timestamp, and blanks as part of a text', async () => {
-    const { id } = await newCustomer(service, { firstName: '  Spaced ' });
+    const { id } = await newCustomer(service);
+    // An earlier version stored names as they were sent.
+    await sql`update customers set first_name = '  Spaced ' where id = ${id}`.execute(service.context.db);
     const total = async (filter: string) => (await list(`/customers?limit=1&${filter}`)).pagination.total;
     const created = String((await list(`/customers/${id}`)).data.createdAt);
     const day = new Date(created).toLocaleDateString('en-CA', { timeZone: 'Africa/Nairobi' });
