@@ -399,6 +399,7 @@ export function startDeliveryLoop(
       const awake = notifier.next();
       try {
         hasLease = await step();
+        if (!endpoint.active) continue; // Nothing may ever wake the loop of a deleted endpoint.
         const hasUnsaved = finished.length + backlog.count('deferred') > 0;
         await (hasUnsaved ? Promise.race([awake, sleep(intervals.saveMs)]) : awake);
       } catch (error) {

@@ -120,6 +120,10 @@ describe('sorting by a field', () => {
         const key = compiled(orderOf({ order }, {}));
         const column = field.column.split('.')[1] ?? '';
         columns += 1;
+        if (isOfPayment(field.column, table)) {
+          expect(key.endsWith(' nulls last'), `${table}.${column}`).toBe(true);
+          continue;
+        }
         expect(nullable.has(column), `${table}.${column}`).toBe(true);
         expect(key.endsWith(' nulls last'), `${table}.${column}`).toBe(nullable.get(column));
       }
@@ -127,6 +131,11 @@ describe('sorting by a field', () => {
     },
   );
 });
+
+/** Whether a column of a statement line is one of its payment. A line need not have a payment. */
+function isOfPayment(column: string, table: string | undefined): boolean {
+  return table === 'provider_statement_lines' && column.startsWith('p.');
+}
 
 describe('a list of 50,000 accounts', () => {
   beforeAll(async () => {
