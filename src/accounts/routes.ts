@@ -173,7 +173,7 @@ export function accountRoutes(api: Api, context: Context, slots: SharedSlots): v
     async (request, reply) => {
       const lock = async (tx: Tx, id: number) => {
         const row = (await lockAccounts(tx, [id])).get(id);
-        return row && { ...row, externalId: row.external_id };
+        return row && { ...row, reason: row.status_reason, externalId: row.external_id };
       };
       const outcome = await ifUnchanged(context, request, lock, (txContext) =>
         changeAccount(txContext, actorOf(request), request.params.id, request.body),

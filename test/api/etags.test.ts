@@ -107,6 +107,15 @@ describe('If-Match', () => {
     expect((await service.call('GET', address)).body.data.status).toBe('suspended');
   });
 
+  it('on a suspended account accepts the current ETag, and refuses it after another change', async () => {
+    const address = `/accounts/${(await newAccount(service)).id}`;
+    expect((await put(address, { status: 'suspended', reason: 'Stolen' })).status).toBe(200);
+    const etag = await etagOf(address);
+    const changed = await put(address, { metadata: { branch: 'Embu' } }, etag);
+    expect(changed.status, changed.text).toBe(200);
+    expect((await put(address, { metadata: { branch: 'Meru' } }, etag)).status).toBe(412);
+  });
+
   it('on an account does not refuse a change after a payment', async () => {
     const { id, externalId } = await newAccount(service, { externalId: 'ETAG-1' });
     const etag = await etagOf(`/accounts/by-external-id/${externalId}`);
