@@ -60,6 +60,19 @@ it.each([
     expect(readCell(of, text, SETTINGS, undefined), text).toMatchObject({ problem: expect.any(String) });
 });
 
+it('keeps a stored phone number of an export, even if it is not valid, and checks the numbers of other files', () => {
+  const phone = column({ kind: 'phone' });
+  const exported = { ...SETTINGS, version: 2 as const };
+  for (const stored of ['+25471234567', '+2540712345678']) {
+    for (const text of [stored, `'${stored}`])
+      expect(readCell(phone, text, exported, undefined), text).toEqual({ value: stored });
+  }
+  expect(readCell(phone, '+25471234567', SETTINGS, undefined)).toMatchObject({
+    problem: 'is not a phone number',
+  });
+  expect(readCell(phone, '+2540712345678', SETTINGS, undefined)).toEqual({ value: '+254712345678' });
+});
+
 it('reads an id with decimals that an export has guarded', () => {
   const id = column({ kind: 'external_id' });
   expect(readCell(id, "'254712345005.0", { ...SETTINGS, version: 2 }, undefined)).toEqual({

@@ -10,7 +10,7 @@ import {
 } from '../../core/values/dates.ts';
 import { isEmail } from '../../core/values/email.ts';
 import { maxAmountMinor, maxAmountText, minorToText, parseMinor } from '../../core/values/money.ts';
-import { readPhone } from '../../core/values/phone.ts';
+import { isE164, readPhone } from '../../core/values/phone.ts';
 import { withoutQuotes } from '../../core/values/quoted-text.ts';
 import { isVisibleId, isVisibleText } from '../../core/values/text.ts';
 import type { Column, FileName, FormatVersion } from '../format-rules.ts';
@@ -272,9 +272,11 @@ function readAmount(trimmed: string, allowsZero: boolean, settings: CellSettings
   return minor > 0n || (allowsZero && minor === 0n) ? { value: String(minor) } : undefined;
 }
 
-function readPhoneCell(trimmed: string, { phoneRegion }: CellSettings): Cell | undefined {
+function readPhoneCell(trimmed: string, settings: CellSettings): Cell | undefined {
   if (SPREADSHEET_NUMBER.test(trimmed)) return ROUNDED;
-  const phone = readPhone(trimmed, phoneRegion);
+  // An export can contain numbers that earlier versions accepted.
+  if (isExported(settings) && isE164(trimmed)) return { value: trimmed };
+  const phone = readPhone(trimmed, settings.phoneRegion);
   if (phone === undefined) return undefined;
   const hasStart = /^[+(0]/.test(trimmed);
   return hasStart
