@@ -158,7 +158,8 @@ export function customerRoutes(api: Api, context: Context, slots: SharedSlots): 
     upsert: {
       access: 'customers:change',
       body: CustomerUpsert,
-      run: (actor, externalId, body) => upsertCustomer(context, actor, externalId, body),
+      lock: lockCustomer,
+      run: upsertCustomer,
     },
   });
 }

@@ -105,7 +105,8 @@ export function employeeRoutes(api: Api, context: Context): void {
     upsert: {
       access: 'catalogue:write',
       body: EmployeeUpsert,
-      run: (actor, externalId, body) => upsertEmployee(context, actor, externalId, body),
+      lock: lockEmployee,
+      run: upsertEmployee,
     },
   });
 }

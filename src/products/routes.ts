@@ -32,6 +32,11 @@ export function productRoutes(api: Api, context: Context): void {
     return ok(toProduct(product, currency), 'Product found.');
   }
 
+  async function lock(tx: Tx, id: number) {
+    const row = await lockProduct(tx, id);
+    return row && toProduct(row, currency);
+  }
+
   api.get(
     '/products',
     {
@@ -103,10 +108,6 @@ export function productRoutes(api: Api, context: Context): void {
       },
     },
     async (request) => {
-      const lock = async (tx: Tx, id: number) => {
-        const row = await lockProduct(tx, id);
-        return row && toProduct(row, currency);
-      };
       const product = await ifUnchanged(context, request, lock, (txContext) =>
         changeProduct(txContext, actorOf(request), request.params.id, request.body),
       );
@@ -172,8 +173,9 @@ export function productRoutes(api: Api, context: Context): void {
     upsert: {
       access: 'catalogue:write',
       body: ProductUpsert,
-      run: async (actor, externalId, body) => {
-        const { result, isNew } = await upsertProduct(context, actor, externalId, body);
+      lock,
+      run: async (txContext, actor, externalId, body) => {
+        const { result, isNew } = await upsertProduct(txContext, actor, externalId, body);
         return { result: toProduct(result, currency), isNew };
       },
     },

@@ -69,7 +69,43 @@ describe.each(RESOURCES)('PUT %s/:id', (path, newId, change) => {
   });
 });
 
+const PERSON = { firstName: 'Jane', lastName: 'Doe', phone: '+254712345678' };
+const LAMP = { sku: 'ETAG-1', name: 'Lamp', category: 'lamp', price: 100 };
+
+describe.each<[string, object, object]>([
+  ['/customers', PERSON, { ...PERSON, firstName: 'Neema' }],
+  ['/employees', { name: 'Juma Ali' }, { name: 'Juma Omari' }],
+  ['/products', LAMP, { ...LAMP, price: 120 }],
+])('PUT %s/by-external-id/:externalId', (path, first, second) => {
+  it('with If-Match changes the version that the caller has read, and no other one', async () => {
+    const address = `${path}/by-external-id/ETAG-2`;
+    const missing = await put(address, first, '*');
+    expect([missing.status, missing.body.error?.details.fields[0].path]).toEqual([412, 'If-Match']);
+    expect((await service.call('GET', address)).status).toBe(404);
+    expect((await put(address, first)).status).toBe(201);
+    const etag = await etagOf(address);
+    const changed = await put(address, second, etag);
+    expect(changed.status, changed.text).toBe(200);
+    expect(changed.headers.get('etag')).toBe(await etagOf(address));
+    expect(changed.headers.get('etag')).not.toBe(etag);
+    expect((await put(address, first, etag)).status).toBe(412);
+    expect(await etagOf(address)).toBe(changed.headers.get('etag'));
+    expect((await put(address, first)).status).toBe(200);
+  });
+});
+
 describe('If-Match', () => {
+  it('lets one of ten upserts at the same moment win', async () => {
+    const address = '/customers/by-external-id/ETAG-3';
+    expect((await put(address, PERSON)).status).toBe(201);
+    const etag = await etagOf(address);
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => put(address, { ...PERSON, firstName: `Name ${index}` }, etag)),
+    );
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 412)).toHaveLength(9);
+  });
+
   it('lets one of ten editors at the same moment win', async () => {
     const { id } = await newCustomer(service);
     const etag = await etagOf(`/customers/${id}`);
@@ -151,11 +187,6 @@ describe('If-Match', () => {
       'PUT',
       '/customers/1/kyc',
       { verificationType: 'passport', verificationStatus: 'verified', documents: [] },
-    ],
-    [
-      'PUT',
-      '/customers/by-external-id/CRM-9',
-      { firstName: 'Jane', lastName: 'Doe', phone: '+254712345678' },
     ],
     ['PUT', '/commissions/payments/1', { status: 'approved' }],
     ['POST', '/customers', { firstName: 'Jane', lastName: 'Doe', phone: '+254712345678' }],

@@ -52,10 +52,20 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
  *   resource. If it returns undefined, `change` runs and must throw NOT_FOUND.
  * @throws AppError VALIDATION_ERROR (412).
  */
-export async function ifUnchanged<Result>(
+export function ifUnchanged<Result>(
   context: Context,
   request: FastifyRequest<{ Params: { id: number } }>,
   lock: (tx: Tx, id: number) => Promise<object | undefined>,
+  change: (context: Context) => Promise<Result>,
+): Promise<Result> {
+  return ifLockedUnchanged(context, request, (tx) => lock(tx, request.params.id), change);
+}
+
+/** Like `ifUnchanged`, for a resource that has no id in the path. */
+export async function ifLockedUnchanged<Result>(
+  context: Context,
+  request: Pick<FastifyRequest, 'headers' | 'routeOptions'>,
+  lock: (tx: Tx) => Promise<object | undefined>,
   change: (context: Context) => Promise<Result>,
 ): Promise<Result> {
   const wanted = request.headers['if-match'];
@@ -63,7 +73,7 @@ export async function ifUnchanged<Result>(
   const { editable } = request.routeOptions.config;
   if (!editable) throw new Error('The config of this route lacks `editable`.');
   return inTransaction(context.db, async (tx) => {
-    const current = await lock(tx, request.params.id);
+    const current = await lock(tx);
     if (current && !matchesEtag(wanted, etagOf(current, editable))) throw changedSince();
     return change({ ...context, db: tx });
   });

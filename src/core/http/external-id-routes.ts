@@ -1,10 +1,18 @@
 import type { FastifyContextConfig } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import type { Actor, Context } from '../context.ts';
+import type { Tx } from '../database/db.ts';
 import { actorOf } from './access.ts';
 import type { Api } from './api.ts';
 import { Envelope, ok } from './envelope.ts';
-import { type ExternalResource, externalIdParams, findIdByExternalId, pluralOf } from './external-ids.ts';
+import { changedSince, ifLockedUnchanged } from './etags.ts';
+import {
+  type ExternalResource,
+  externalIdParams,
+  findIdByExternalId,
+  lockByExternalId,
+  pluralOf,
+} from './external-ids.ts';
 
 interface ExternalIdRoutes<Answer extends TSchema, Query extends TSchema, Body extends TSchema> {
   answer: Answer;
@@ -22,7 +30,11 @@ interface ExternalIdRoutes<Answer extends TSchema, Query extends TSchema, Body e
   upsert?: {
     access: FastifyContextConfig['access'];
     body: Body;
+    /** Locks the resource until the transaction ends. Returns the same data as GET. */
+    lock(tx: Tx, id: number): Promise<object | undefined>;
+    /** Must use the context that it receives. */
     run(
+      context: Context,
       actor: Actor,
       externalId: string,
       body: Static<Body>,
@@ -33,7 +45,7 @@ interface ExternalIdRoutes<Answer extends TSchema, Query extends TSchema, Body e
 /** Adds GET and PUT /<resources>/by-external-id/{externalId}. */
 export function externalIdRoutes<Answer extends TSchema, Query extends TSchema, Body extends TSchema>(
   api: Api,
-  { db }: Context,
+  context: Context,
   resource: ExternalResource,
   { answer, example, access, editable, query, read, upsert }: ExternalIdRoutes<Answer, Query, Body>,
 ): void {
@@ -58,7 +70,7 @@ export function externalIdRoutes<Answer extends TSchema, Query extends TSchema, 
       },
     },
     async (request) => {
-      const id = await findIdByExternalId(db, resource, request.params.externalId);
+      const id = await findIdByExternalId(context.db, resource, request.params.externalId);
       return read(id, actorOf(request), request.query as Static<Query>);
     },
   );
@@ -67,7 +79,7 @@ export function externalIdRoutes<Answer extends TSchema, Query extends TSchema, 
   api.put(
     path,
     {
-      config: { access: upsert.access, errors: ['DUPLICATE_ENTRY'] },
+      config: { access: upsert.access, errors: ['DUPLICATE_ENTRY'], editable },
       schema: {
         tags,
         operationId: `upsert${name}`,
@@ -83,7 +95,16 @@ export function externalIdRoutes<Answer extends TSchema, Query extends TSchema, 
     },
     async (request, reply) => {
       const body = request.body as Static<Body>;
-      const { result, isNew } = await upsert.run(actorOf(request), request.params.externalId, body);
+      const { externalId } = request.params;
+      const lock = async (tx: Tx) => {
+        const id = await lockByExternalId(tx, resource, externalId);
+        // The caller has read the resource, so it must not be created again.
+        if (id === undefined) throw changedSince();
+        return upsert.lock(tx, id);
+      };
+      const { result, isNew } = await ifLockedUnchanged(context, request, lock, (txContext) =>
+        upsert.run(txContext, actorOf(request), externalId, body),
+      );
       if (isNew) reply.status(201);
       return ok(result, isNew ? `${name} created.` : `${name} changed.`);
     },

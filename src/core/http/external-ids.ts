@@ -147,6 +147,24 @@ export function takenExternalId(
 }
 
 /**
+ * Locks an external id, and the resource that has it. Upserts of one external id run one after the other. Otherwise two of them could
+ * both try to create the resource, and one could fail because of another unique field.
+ * @returns the id of the resource. Undefined if no resource has the external id.
+ */
+export async function lockByExternalId(
+  tx: Tx,
+  resource: ExternalResource,
+  externalId: string,
+): Promise<number | undefined> {
+  const stored = storedExternalId(externalId);
+  const key = externalIdKey(stored);
+  const text = `select id from ${TABLES[resource]} where ${hasExternalIdKey('$1')} ${ONE_ID} for no key update`;
+  await takeLock(tx, lockName(`${resource} external id`, key));
+  const [row] = await run<{ id: number }>(tx, text, [key, stored]);
+  return row?.id;
+}
+
+/**
  * Changes the resource with an external id, or creates it, in one transaction. If another transaction creates the resource at the
  * same time, this transaction runs again and changes the resource.
  */
@@ -156,15 +174,9 @@ export async function upsertByExternalId<T>(
   externalId: string,
   { create, change }: { create(tx: Tx): Promise<T>; change(tx: Tx, id: number): Promise<T> },
 ): Promise<{ result: T; isNew: boolean }> {
-  const stored = storedExternalId(externalId);
-  const key = externalIdKey(stored);
-  const text = `select id from ${TABLES[resource]} where ${hasExternalIdKey('$1')} ${ONE_ID} for no key update`;
   return inTransaction(db, async (tx) => {
-    // Upserts of one external id run one after the other. Otherwise two of them could both try to create the resource, and one
-    // could fail because of another unique field.
-    await takeLock(tx, lockName(`${resource} external id`, key));
-    const [row] = await run<{ id: number }>(tx, text, [key, stored]);
-    if (row) return { result: await change(tx, row.id), isNew: false };
+    const id = await lockByExternalId(tx, resource, externalId);
+    if (id !== undefined) return { result: await change(tx, id), isNew: false };
     try {
       return { result: await create(tx), isNew: true };
     } catch (error) {

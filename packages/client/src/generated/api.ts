@@ -13487,6 +13487,8 @@ export interface operations {
             header?: {
                 /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
+                /** @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins. */
+                "If-Match"?: string;
             };
             path: {
                 /**
@@ -21160,6 +21162,8 @@ export interface operations {
             header?: {
                 /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
+                /** @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins. */
+                "If-Match"?: string;
             };
             path: {
                 /**
@@ -22212,6 +22216,8 @@ export interface operations {
             header?: {
                 /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
                 "X-Request-Id"?: string;
+                /** @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins. */
+                "If-Match"?: string;
             };
             path: {
                 /**
