@@ -5,6 +5,7 @@ import { inTransaction } from '../core/database/transactions.ts';
 import { AppError, invalidField, notFound, unconfirmed } from '../core/http/errors.ts';
 import { lastOfMonth, type PlainDate } from '../core/values/dates.ts';
 import { maxAmountMinor, maxAmountText } from '../core/values/money.ts';
+import { withTrimmed } from '../core/values/text.ts';
 import { findEmployee } from '../employees/store.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
@@ -125,7 +126,8 @@ export async function changeCommission(
 }
 
 /** Adds a new version of the rule for a category, or of the default rule. */
-export async function addRule(context: Context, actor: Actor, body: NewRule) {
+export async function addRule(context: Context, actor: Actor, sent: NewRule) {
+  const body = withTrimmed(sent, 'category');
   return inTransaction(context.db, async (tx) => {
     const rule = await insertRule(tx, body.category ?? '', body.rateBasisPoints, actor.userId);
     const after = { category: rule.category, version: rule.version, rateBasisPoints: rule.rateBasisPoints };

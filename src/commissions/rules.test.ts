@@ -138,6 +138,7 @@ describe('the commission of a sale', () => {
       ['pump', pumps],
     ]);
     expect(ruleFor(rules, 'pump')).toBe(pumps);
+    expect(ruleFor(rules, ' pump ')).toBe(pumps);
     expect(ruleFor(rules, 'lamp')).toBe(others);
     expect(ruleFor(new Map([['pump', pumps]]), 'lamp')).toBeUndefined();
   });

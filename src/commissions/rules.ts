@@ -101,7 +101,10 @@ export interface CurrentRule {
   rateBasisPoints: number;
 }
 
-/** @returns the rule of the category, or else the default rule (the empty category). Without a rule there is no commission. */
+/**
+ * @param rules - by category, without the blanks at its ends. Earlier versions stored such blanks in the categories of products.
+ * @returns the rule of the category, or else the default rule (the empty category). Without a rule there is no commission.
+ */
 export function ruleFor(rules: ReadonlyMap<string, CurrentRule>, category: string): CurrentRule | undefined {
-  return rules.get(category) ?? rules.get('');
+  return rules.get(category.trim()) ?? rules.get('');
 }

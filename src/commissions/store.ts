@@ -208,12 +208,16 @@ export async function findProductsForSales(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** Finds the newest rule of each category. The empty category has the default rule. */
+/**
+ * Finds the newest rule of each category. The empty category has the default rule. Earlier versions stored categories with blanks at
+ * their ends, so two stored categories can be the same one.
+ */
 export async function findCurrentRules(db: Db): Promise<Map<string, CurrentRule>> {
   const { rows } = await sql<CurrentRule & { category: string }>`
     select distinct on (category) category, id, rate_basis_points as "rateBasisPoints"
     from commission_rules order by category, version desc`.execute(db);
-  return new Map(rows.map(({ category, ...rule }) => [category, rule]));
+  rows.sort((a, b) => a.id - b.id); // The last entry of a key stays in the map.
+  return new Map(rows.map(({ category, ...rule }) => [category.trim(), rule]));
 }
 
 /** @throws LostRace if a concurrent transaction inserted the same version. */

@@ -562,6 +562,25 @@ describe('commission rules', () => {
     expect((await calculate(fan)).body.data.total).toBe(2400);
     expect((await service.call('POST', '/commissions/rules', { rateBasisPoints: 10_001 })).status).toBe(400);
   });
+
+  it('apply to a category with or without blanks at its ends, and the newest rule wins', async () => {
+    const employeeId = await newEmployee();
+    const product = { sku: 'KETTLE-1', name: 'Kettle', category: 'kettle ', price: 1000 };
+    const { id: productId } = await dataOf(service.call('POST', '/products', product), 201);
+    const total = async () =>
+      (await calculate({ employeeId, period: '2024-01', salesData: [{ productId }] })).body.data.total;
+    // Earlier versions stored the blanks.
+    await sql`insert into commission_rules (category, version, rate_basis_points) values ('kettle ', 1, 1000)`.execute(
+      service.context.db,
+    );
+    expect(await total()).toBe(100);
+    const added = { category: ' kettle ', rateBasisPoints: 2_000 };
+    const rule = await dataOf(service.call('POST', '/commissions/rules', added), 201);
+    expect(rule.category).toBe('kettle');
+    expect(await total()).toBe(200);
+    await sql`update products set category = ' kettle' where id = ${productId}`.execute(service.context.db);
+    expect(await total()).toBe(200);
+  });
 });
 
 describe('an agent', () => {
