@@ -105,16 +105,21 @@ function hasOtherNumber(
 ): boolean {
   if (typeof document === 'string' || nationalId === null || typeof document.number !== 'string')
     return false;
-  if (!isIdentity(document.type ?? verificationType)) return false;
+  if (!isIdentity(document.type ?? verificationType, verificationType)) return false;
   return nationalIdKey(document.number) !== nationalIdKey(nationalId);
 }
 
-/** Whether a type, which can be any text, means the identity card: `national_id`, `ID card`, `front`. */
-function isIdentity(type: unknown): boolean {
+/**
+ * Whether a type, which can be any text, means the identity card: `national_id`, `ID card`. A side, such as `front`, is a side of the
+ * document that the verification needs.
+ */
+function isIdentity(type: unknown, verificationType: VerificationType): boolean {
   const words = String(type)
     .toLowerCase()
     .split(/[^\p{L}\p{N}]+/u);
   if (PROVE_NATIONAL_ID.includes(words.join('_'))) return true;
   if (['voter', 'passport', 'tax', 'driving', 'business'].some((word) => words.includes(word))) return false;
-  return ['id', 'identity', 'front', 'back'].some((word) => words.includes(word));
+  const isSide = words.includes('front') || words.includes('back');
+  if (isSide && PROVE_NATIONAL_ID.includes(verificationType)) return true;
+  return words.includes('id') || words.includes('identity');
 }
