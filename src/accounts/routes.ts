@@ -15,6 +15,7 @@ import { type ChoiceText, IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
 import type { SharedSlots } from '../core/shared-slots.ts';
 import { lockAccounts } from '../ledger/store.ts';
+import { mayDo } from '../rights.ts';
 import { formatAccountNumber } from './account-number-rules.ts';
 import { changeAccount, openAccount, openAccounts } from './commands.ts';
 import { expandAccounts } from './expand-view.ts';
@@ -40,7 +41,7 @@ export function accountRoutes(api: Api, context: Context, slots: SharedSlots): v
   async function read(actor: Actor, id: number, expand?: ChoiceText<AccountExpansion>) {
     const [row, approvals] = await Promise.all([
       getShownAccountRow(context.db, id),
-      findPendingApprovals(context.db, { accountId: id }),
+      mayDo(actor, 'approvals:read') ? findPendingApprovals(context.db, { accountId: id }) : [],
     ]);
     const account = { ...toAnswer(row), ...pendingApprovalsOf(approvals) };
     const [expanded = account] = await expandAccounts(context.db, actor, [account], expand);

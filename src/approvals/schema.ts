@@ -141,7 +141,7 @@ const PendingApproval = Type.Object(
 export const PendingApprovals = Type.Optional(
   Type.Array(PendingApproval, {
     description:
-      'The requests that wait for approval. For an account: also those for its payments. Missing if there are none, and in all answers except those to GET by id.',
+      'The requests that wait for approval. For an account: also those for its payments. Missing if there are none, for callers without `approvals:read`, and in all answers except those to GET by id.',
   }),
 );
 

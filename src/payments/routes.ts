@@ -18,6 +18,7 @@ import { type ChoiceText, IdParams } from '../core/http/fields.ts';
 import { idempotencyKeyOf, repeatable, replay } from '../core/http/idempotency.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 import type { SharedSlots } from '../core/shared-slots.ts';
+import { mayDo } from '../rights.ts';
 import { assignPayment, unassignPayment } from './assignment-commands.ts';
 import { changePayment, lockPayment } from './external-id-commands.ts';
 import { listUnmatched } from './matching/view.ts';
@@ -51,7 +52,7 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
   async function read(actor: Actor, id: number, expand?: ChoiceText<AccountOrCustomer>) {
     const [row, approvals] = await Promise.all([
       findPaymentRow(db, id),
-      findPendingApprovals(db, { paymentId: id }),
+      mayDo(actor, 'approvals:read') ? findPendingApprovals(db, { paymentId: id }) : [],
     ]);
     if (!row) throw notFound('payment', id);
     const payment = { ...toPayment(row, currency), ...pendingApprovalsOf(approvals) };

@@ -629,6 +629,18 @@ describe('a repeated request', () => {
     for (const path of paths) expect(await dataOf(call('GET', path))).not.toHaveProperty('pendingApprovals');
   });
 
+  it('is shown only to callers who may read approvals', async () => {
+    const { payment, account } = await requestedReversal();
+    const key = await newApiKey(service, ['payments:read', 'accounts:read']);
+    for (const path of [`/payments/${payment.id}`, `/accounts/${account.id}`]) {
+      expect(await dataOf(call('GET', path))).toHaveProperty('pendingApprovals');
+      for (const token of [await service.tokenOf('agent'), key.key])
+        expect(await dataOf(service.call('GET', path, undefined, { token }))).not.toHaveProperty(
+          'pendingApprovals',
+        );
+    }
+  });
+
   it('by PUT gets its pending request again, and another user or body gets 409', async () => {
     const { request, accountId } = await ACTIONS.cancel_account();
     const path = `/accounts/${accountId}`;

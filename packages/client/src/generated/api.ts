@@ -3013,7 +3013,7 @@ export interface components {
             updatedAt: string;
             customer?: components["schemas"]["ExpandedCustomer"];
             product?: components["schemas"]["ExpandedProduct"];
-            /** @description The requests that wait for approval. For an account: also those for its payments. Missing if there are none, and in all answers except those to GET by id. */
+            /** @description The requests that wait for approval. For an account: also those for its payments. Missing if there are none, for callers without `approvals:read`, and in all answers except those to GET by id. */
             pendingApprovals?: components["schemas"]["PendingApproval"][];
         };
         /** @description A pending account became active. */
@@ -7014,7 +7014,7 @@ export interface components {
             updatedAt: string;
             account?: components["schemas"]["ExpandedAccount"] | null;
             customer?: components["schemas"]["ExpandedCustomer"] | null;
-            /** @description The requests that wait for approval. For an account: also those for its payments. Missing if there are none, and in all answers except those to GET by id. */
+            /** @description The requests that wait for approval. For an account: also those for its payments. Missing if there are none, for callers without `approvals:read`, and in all answers except those to GET by id. */
             pendingApprovals?: components["schemas"]["PendingApproval"][];
         };
         /** @description An unmatched payment was assigned to an account: by staff, or because the provider reported more about it. */
