@@ -208,6 +208,31 @@ describe('payments that arrive together', () => {
     expect(outcomes).toEqual(['matched', ...Array(19).fill('repeated')]);
     expect(await paidOn([staff, phone])).toEqual([100, 100]);
   });
+
+  it('do not exclude each other because their references contain one word', async () => {
+    const accounts = await newAccounts(12);
+    const answers = await inOneBatch(() =>
+      accounts.map(({ id }, n) => record(id, { transactionRef: `RCPT2026-${1000 + n}` })),
+    );
+    expect(statusesOf(answers)).toEqual(Array(12).fill(201));
+    expect(batches).toBe(1);
+  });
+
+  it('are one payment if the reference of one contains the transaction id of the other', async () => {
+    const accounts = await newAccounts(4);
+    const answers = await inOneBatch(() =>
+      accounts.flatMap(({ id, accountNumber: BillRefNumber }, n) => {
+        const TransID = `SKB2XQ19Z${n}`;
+        const byStaff = () => record(id, { transactionRef: `${TransID} Confirmed.` });
+        const byProvider = () =>
+          notify(instance, { TransID, BillRefNumber, TransAmount: '100', TransTime: '20261102101530' });
+        return n % 2 === 0 ? [byStaff(), byProvider()] : [byProvider(), byStaff()];
+      }),
+    );
+    expect(new Set(statusesOf(answers))).toEqual(new Set([200, 201, 409]));
+    expect(await paidOn(accounts)).toEqual([100, 100, 100, 100]);
+    await expectBooksToBalance(service.context);
+  });
 });
 
 describe('a batch that fails as a whole', () => {

@@ -78,6 +78,7 @@ export function incomingNotification(notification: Notification, region: string)
   return {
     notification,
     locks,
+    sharedLocks: [],
     reference,
     interpretations,
     namedAccountId: interpretations?.accountId ?? null,

@@ -205,7 +205,7 @@ type Busy = { busy: AppError };
 const LOCKED = new Error('another transaction has locked the reference, the key, the account or the payment');
 
 /**
- * Locks and reads the data that the incoming payments need. If several payments share a lock, the first one gets the lock. The
+ * Locks and reads the data that the incoming payments need. If payments exclude each other, the first one gets the lock. The
  * others are `busy`, and the queue tries them again after the first one is committed.
  */
 async function lockAndRead(tx: Tx, batch: readonly Incoming[], timeZone: string): Promise<(Facts | Busy)[]> {
@@ -220,10 +220,7 @@ async function lockAndRead(tx: Tx, batch: readonly Incoming[], timeZone: string)
   const namedIds = idsOf(batch.map(({ namedAccountId }) => namedAccountId));
   const [busyLocks, methods, answers, transactions, contained, byExternalId, candidates, accounts, alike] =
     await Promise.all([
-      tryLockNames(
-        tx,
-        batch.map(({ locks }) => locks),
-      ),
+      tryLockNames(tx, batch),
       findPaymentMethods(tx), // FIRST_TABLE_OF_PAYMENTS
       findAnswers(tx, usedKeys),
       findTransactions(
@@ -259,15 +256,20 @@ async function lockAndRead(tx: Tx, batch: readonly Incoming[], timeZone: string)
   const busyAccounts = missingIds.length > 0 ? await findExistingAccounts(tx, missingIds) : new Set<number>();
 
   const taken = new Set<string>();
+  const shared = new Set<string>();
   const facts: (Facts | Busy)[] = [];
   for (const [at, incoming] of batch.entries()) {
-    const isShared = incoming.locks.some((lock) => taken.has(lock));
-    for (const lock of incoming.locks) taken.add(lock);
+    const { locks, sharedLocks } = incoming;
+    const isTaken =
+      locks.some((lock) => taken.has(lock) || shared.has(lock)) ||
+      sharedLocks.some((lock) => taken.has(lock));
+    for (const lock of locks) taken.add(lock);
+    for (const lock of sharedLocks) shared.add(lock);
     const match = matches[at] ?? NO_MATCH;
     const accountId = 'manual' in incoming ? incoming.manual.accountId : match.accountId;
     const busy = busyLocks[at] ?? [];
     const key = keys[at];
-    if (busy.length > 0 || isShared || (accountId !== null && busyAccounts.has(accountId))) {
+    if (busy.length > 0 || isTaken || (accountId !== null && busyAccounts.has(accountId))) {
       const isKeyBusy = key !== undefined && busy.includes(lockNameOf(key));
       facts.push({ busy: isKeyBusy ? await stillRunning(tx, LOCKED) : unavailable(LOCKED, 1) });
       continue;

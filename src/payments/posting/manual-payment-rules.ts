@@ -36,13 +36,14 @@ export function incomingManual(manual: ManualPayment, keep?: KeepAnswer): Incomi
   const reference = manual.transactionRef === null ? null : referenceKey(manual.transactionRef);
   const locks = [
     ...(reference === null ? [] : locksOfReference(reference)),
-    ...containedKeys(manual.transactionRef ?? '').flatMap(locksOfReference),
     ...(manual.externalId === null
       ? []
       : [lockName('payment external id', externalIdKey(manual.externalId))]),
     ...(keep ? [lockNameOf(keep.key)] : []),
   ];
-  return { manual, keep, locks, reference, interpretations: null, namedAccountId: manual.accountId };
+  const sharedLocks = containedKeys(manual.transactionRef ?? '').flatMap(locksOfReference);
+  const { accountId: namedAccountId } = manual;
+  return { manual, keep, locks, sharedLocks, reference, interpretations: null, namedAccountId };
 }
 
 export function decideManual(

@@ -91,6 +91,11 @@ export interface KeepAnswer {
 export type Incoming = {
   /** Names of the advisory locks of the payment's reference, external id and idempotency key. */
   locks: string[];
+  /**
+   * Names of the advisory locks of the ids that a manual reference contains. Only a payment whose own reference is such an id
+   * excludes the payment: many references can contain one word.
+   */
+  sharedLocks: string[];
   /** The provider's transaction id, or the `transactionRef` of a manual payment, in the form of `referenceKey`. */
   reference: string | null;
   /** Null for a manual payment, and for money that went to a short code of another business. */

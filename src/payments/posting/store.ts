@@ -8,6 +8,7 @@ import { businessDay } from '../../core/values/dates.ts';
 import { containedKeys, referenceKey, similarKey } from '../../core/values/reference.ts';
 import {
   type ExternalPayment,
+  type Incoming,
   type KnownNotification,
   type KnownPayment,
   type KnownTransaction,
@@ -26,18 +27,24 @@ import { type AlikePayment, MAX_NAMED_PAYMENTS } from './warning-rules.ts';
  * The SQL statement also makes the transaction use generic query plans, because planning a statement with array parameters takes
  * longer than running it.
  *
- * @param names - for each incoming payment, the names of its locks.
+ * @param incoming - for each incoming payment, the names of its locks.
  * @returns for each incoming payment, the names that another transaction has locked.
  */
-export async function tryLockNames(tx: Tx, names: readonly (readonly string[])[]): Promise<string[][]> {
+export async function tryLockNames(
+  tx: Tx,
+  incoming: readonly Pick<Incoming, 'locks' | 'sharedLocks'>[],
+): Promise<string[][]> {
   const rows = await run<{ busy: string[] }>(
     tx,
     `select set_config('plan_cache_mode', 'force_generic_plan', true), array(
-        select name from json_array_elements_text(incoming.names) as name
-        where not pg_try_advisory_xact_lock(${lockId('name')})) as busy
+        select name from json_array_elements_text(incoming.names -> 'locks') as name
+        where not pg_try_advisory_xact_lock(${lockId('name')})
+        union all
+        select name from json_array_elements_text(incoming.names -> 'sharedLocks') as name
+        where not pg_try_advisory_xact_lock_shared(${lockId('name')})) as busy
     from json_array_elements($1::json) with ordinality as incoming (names, at)
     order by incoming.at`,
-    [JSON.stringify(names)],
+    [JSON.stringify(incoming.map(({ locks, sharedLocks }) => ({ locks, sharedLocks })))],
   );
   return rows.map(({ busy }) => busy);
 }
