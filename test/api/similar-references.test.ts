@@ -11,6 +11,7 @@ import {
   reverse,
   setToday,
   signUp,
+  statementsOf,
   useService,
 } from '../support/harness.ts';
 import { notification } from '../support/http.ts';
@@ -264,6 +265,19 @@ describe('a reference that contains a transaction id beside other text', () => {
     }
     expect((await accountNow(service, account.id)).paid).toBe(2400);
     await expectBooksToBalance(service.context);
+  });
+
+  it('is found without reading all manual payments of this amount', async () => {
+    const account = await newAccount(service);
+    const transId = newId();
+    for (const transactionRef of ['INV 2026/0001', 'INV 2026/0002', `MPESA ${transId}`])
+      await pay(service, account.id, 432, { transactionRef, paymentDate: '2026-11-02' });
+    const statements = await statementsOf(() =>
+      notified({ TransID: transId, BillRefNumber: account.accountNumber, TransAmount: '432.00' }),
+    );
+    const search = statements.find(({ text }) => text.includes('as asked (at int'));
+    const { rows } = await service.parts.pool.query(search ?? '');
+    expect(rows.map((row) => row.transaction_ref)).toEqual([`MPESA ${transId}`]);
   });
 
   it('is another payment if the id is a part of a longer word, or the text contains none', async () => {

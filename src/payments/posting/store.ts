@@ -174,6 +174,7 @@ export async function findContained(
         where amount_minor = asked.amount_minor
           and payment_date between asked.day - ${SIMILAR_WITHIN_DAYS} and asked.day + ${SIMILAR_WITHIN_DAYS}
           and provider is null and transaction_ref ~ '[^A-Za-z0-9]' and status <> 'reversed'
+          and strpos(reference_key, asked.key) > 0
       ) p left join users u on u.id = p.created_by left join api_keys k on k.id = p.api_key_id
         left join accounts a on a.id = p.account_id
     ) found`,
