@@ -2,14 +2,15 @@ import type { Context } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import { LostRace } from '../core/database/postgres-errors.ts';
 import { notFound } from '../core/http/errors.ts';
+import { containedKeys } from '../core/values/reference.ts';
 import { lockAccounts } from '../ledger/store.ts';
 import { findAccountsForReprocessing } from './notifications/commands.ts';
-import { lockReference } from './posting/store.ts';
+import { lockReferences } from './posting/store.ts';
 import type { PaymentRow } from './rules.ts';
 import { findPaymentRow, lockPaymentRows } from './store.ts';
 
 /**
- * Locks a payment, its reference and its account. Also locks the accounts to which `reprocessNotifications` could post.
+ * Locks a payment, its reference with the ids that it contains, and its account. Also locks the accounts to which `reprocessNotifications` could post.
  * @param others - further accounts to lock.
  */
 export async function lockPaymentAndAccount(
@@ -20,8 +21,9 @@ export async function lockPaymentAndAccount(
 ) {
   const seen = await findPaymentRow(tx, id);
   if (!seen) throw notFound('payment', id);
-  const { reference_key: reference } = seen;
-  if (reference !== null) await lockReference(tx, reference);
+  const { reference_key: reference, transaction_ref: typed } = seen;
+  // A notification of a contained id locks only this id, and can become a conflict because of this payment.
+  if (reference !== null) await lockReferences(tx, [reference, ...containedKeys(typed ?? '')]);
   const further = reference === null ? [] : await findAccountsForReprocessing(tx, context, reference, id);
   const [locked] = await lockPaymentsAndAccounts(tx, [seen], [...further, ...others]);
   if (!locked) throw new Error(`Payment ${id} was not locked.`);

@@ -13,8 +13,11 @@ import {
   signUp,
   statementsOf,
   useService,
+  waitingForLock,
+  whileHolding,
 } from '../support/harness.ts';
 import { notification } from '../support/http.ts';
+import { until } from '../support/waiting.ts';
 
 // Staff type the letter O for the digit 0, and I for 1. Real transaction ids contain all of these.
 
@@ -278,6 +281,31 @@ describe('a reference that contains a transaction id beside other text', () => {
     const search = statements.find(({ text }) => text.includes('as asked (at int'));
     const { rows } = await service.parts.pool.query(search ?? '');
     expect(rows.map((row) => row.transaction_ref)).toEqual([`MPESA ${transId}`]);
+  });
+
+  it('keeps no conflict if the payment is reversed while the notification is posted', async () => {
+    const [wrong, account] = [await newAccount(service), await newAccount(service)];
+    const transId = newId();
+    const fields = { transactionRef: `MPESA ${transId}`, paymentDate: '2026-11-02' };
+    const manual = await pay(service, wrong.id, 400, fields);
+    const work: Promise<unknown>[] = [];
+    const storingWaits = 'lock table notifications in share row exclusive mode';
+    await whileHolding(service, storingWaits, async (holder) => {
+      const isWaiting = async (count: number) => (await waitingForLock(holder)).length === count;
+      work.push(notified({ TransID: transId, BillRefNumber: account.accountNumber }));
+      await until('the notification to be decided', () => isWaiting(1));
+      let isReversed = false;
+      work.push(
+        reverse(service, manual.id).then(() => {
+          isReversed = true;
+        }),
+      );
+      await until('the reversal to wait', async () => isReversed || (await isWaiting(2)));
+    });
+    await Promise.all(work);
+    expect(await conflictOf(transId)).toMatchObject({ outcome: 'matched', flags: [] });
+    expect((await accountNow(service, account.id)).paid).toBe(400);
+    await expectBooksToBalance(service.context);
   });
 
   it('is another payment if the id is a part of a longer word, or the text contains none', async () => {

@@ -6,7 +6,7 @@ import { event } from '../../events/change-rules.ts';
 import { audit } from '../../events/change-store.ts';
 import type { AccountRow } from '../../ledger/rules.ts';
 import { lockAccounts } from '../../ledger/store.ts';
-import { lockReference } from '../posting/store.ts';
+import { lockReferences } from '../posting/store.ts';
 import { reverseLocked } from '../reversal-commands.ts';
 import { lockPaymentsAndAccounts } from '../row-lock-commands.ts';
 import { amountToApprove, type NotificationRow, type PaymentRow } from '../rules.ts';
@@ -31,7 +31,7 @@ export async function resolveConflict(
     if (!seen) throw notFound('notification', id);
     const { trans_id: transId } = seen;
     if (seen.outcome !== 'conflict' || transId === null) throw notInConflict(seen);
-    await lockReference(tx, transId);
+    await lockReferences(tx, [transId]);
     const manual = await findManualPayments(tx, transId, seen.conflict_payment_id);
     const locked = await lockPaymentsAndAccounts(
       tx,

@@ -50,16 +50,16 @@ export async function tryLockNames(
 }
 
 /**
- * Locks a reference until the end of the transaction, because staff and the provider can report one payment at the same moment.
- * Waits while another transaction holds the lock. Call it before taking any other lock.
- * @param key - the reference in the form of `referenceKey`.
+ * Locks references until the end of the transaction, because staff and the provider can report one payment at the same moment.
+ * Waits while another transaction holds the locks. Call it before taking any other lock.
+ * @param keys - the references in the form of `referenceKey`. They are locked in one order, to avoid deadlocks.
  */
-export async function lockReference(tx: Tx, key: string): Promise<void> {
-  for (const lock of locksOfReference(key)) await takeLock(tx, lock);
+export async function lockReferences(tx: Tx, keys: readonly string[]): Promise<void> {
+  for (const lock of [...new Set(keys.flatMap(locksOfReference))].sort()) await takeLock(tx, lock);
 }
 
 /**
- * Like `lockReference`, for the external id of a payment.
+ * Like `lockReferences`, for the external id of a payment.
  * @param key - in the form of `externalIdKey`.
  */
 export async function lockExternalId(tx: Tx, key: string): Promise<void> {
