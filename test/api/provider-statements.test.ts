@@ -682,6 +682,27 @@ describe('the newer layout, with units in the header and without columns for the
     const [taken] = await linesOf(statement.id, '&filter[result]=reversed_at_provider');
     expect(taken.receipt).toBe(undone);
   });
+
+  it('takes back a payment although the payer has typed, or is called, a word for a fee', async () => {
+    const payments = [
+      'Pay Bill from 2547****777 - GRACE DOE Acc. SCHOOL FEES',
+      'Pay Bill from 2547****777 - GRACE LEVY Acc. 1',
+      'FSI to Pay Bill by 999002 - DUTY FREE LTD Acc. F via WEB',
+    ];
+    const pairs = payments.flatMap((details) => {
+      const receipt = newReceipt();
+      return [row(receipt, details, '70'), row(receipt, details, '-70')];
+    });
+    const paid = newReceipt();
+    const statement = await uploaded(
+      newer(
+        ...pairs,
+        row(paid, 'Pay Bill from 2547****777 - A Acc. 1', '2'),
+        row(paid, 'Pay Bill Charge from 2547****777 - A Acc. 1', '-2'),
+      ),
+    );
+    expect(figures(statement)).toMatchObject({ reversed_at_provider: [3, 210], missing_in_books: [1, 2] });
+  });
 });
 
 describe('money that leaves again', () => {

@@ -300,9 +300,12 @@ function readLinkedReceipt(text: string): string | null {
 
 /** The line of a charge can have a payment as its linked transaction, but does not reverse this payment. */
 function isCharge(details: string | null, type: string): boolean {
-  const text = `${details ?? ''} ${type}`;
+  const text = `${(details ?? '').replace(TEXT_OF_PAYER, '')} ${type}`;
   return isChargeWord(text) && !/revers/i.test(text);
 }
+
+/** The name of a person and what the payer typed: ` from 2547****777 - GRACE LEVY Acc. SCHOOL FEES`. */
+const TEXT_OF_PAYER = / (?:(?:from|to|by) (?:\+?[\d*][\d*\s]{4,30}|[0-9a-f]{64})\s*- |Acc\.(?: |$)).*$/i;
 
 /** Reads `254712345678 - WANJIRU KAMAU`. The number may be masked or hashed, and either part may be missing. */
 export function readParty(text: string): { payer: string | null; payerName: string | null } {
