@@ -48,6 +48,8 @@ export function collectComplaints(
   });
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+    const isIcon = message.location().url.endsWith('/favicon.ico'); // The pages of simulated servers have no icon.
+    if (['error', 'warning'].includes(message.type()) && !isIcon)
+      complaints.push(`${message.text()} ${message.location().url}`.trim());
   });
 }

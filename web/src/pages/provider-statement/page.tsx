@@ -116,9 +116,12 @@ function useReconcilable(id: number): { count: number | undefined; lastDay: stri
     sort: 'paymentDate:desc',
     limit: 1,
   };
-  const lines = api.useQuery('get', '/api/reconciliations/statements/{id}/lines', {
-    params: { path: { id }, query },
-  });
+  const lines = api.useQuery(
+    'get',
+    '/api/reconciliations/statements/{id}/lines',
+    { params: { path: { id }, query } },
+    { enabled: may('payers:read') }, // Lines name payers.
+  );
   const { data, pagination } = lines.data ?? {};
   return { count: pagination?.total, lastDay: data?.[0]?.paymentDate ?? null };
 }
