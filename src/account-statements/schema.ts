@@ -231,11 +231,12 @@ export const StatementCsv = Type.Unsafe<string>({
 });
 
 export const QuoteQuery = Type.Object({
-  // There is no example, because each fixed date is refused once it is in the past.
   date: Type.Optional(
     CalendarDate({
       format: 'calendar-date',
       description: 'The business day of the payment, today or later. Default: today.',
+      // The past is refused.
+      examples: ['2099-12-31'],
     }),
   ),
   amount: Type.Optional({ ...AmountAboveZero, examples: [1000] }),

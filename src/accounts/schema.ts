@@ -261,12 +261,13 @@ export const accountList = defineList(
     updatedAt: { kind: 'timestamp', column: 'a.updated_at' },
   },
   {
-    status: Type.Optional(Status),
-    customerId: Type.Optional(Id),
+    status: Type.Optional({ ...Status, examples: ['active'] }),
+    customerId: Type.Optional({ ...Id, examples: [1] }),
     accountNumber: Type.Optional(
       Type.String({
         maxLength: 40,
         format: 'query-text',
+        examples: ['ACC10000012'],
         description: 'The account number, in upper or lower case, with or without spaces and the prefix.',
       }),
     ),

@@ -267,7 +267,10 @@ export const commissionList = defineList(
     createdAt: { kind: 'timestamp', column: 'c.created_at' },
     updatedAt: { kind: 'timestamp', column: 'c.updated_at' },
   },
-  { employeeId: Type.Optional(Id), period: Type.Optional(Period) },
+  {
+    employeeId: Type.Optional({ ...Id, examples: [1] }),
+    period: Type.Optional({ ...Period, examples: ['2026-11'] }),
+  },
 );
 
 export const unclaimedSaleList = defineList(

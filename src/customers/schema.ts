@@ -149,6 +149,7 @@ export const customerList = defineList(
   {
     search: Type.Optional(
       Type.String({
+        examples: ['wanjiru'],
         maxLength: 100,
         format: 'query-text',
         description:

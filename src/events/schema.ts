@@ -17,11 +17,13 @@ export const EventQuery = Type.Object({
     Type.Integer({
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
+      examples: [0],
       description: 'The `after` of the previous answer. Default: start at the oldest event that is kept.',
     }),
   ),
   from: Type.Optional(
     Choice('EventStart', ['latest'], {
+      examples: ['latest'],
       description: '`latest`: only events from now on. Has no effect together with `after`.',
     }),
   ),
@@ -45,6 +47,7 @@ export const EventQuery = Type.Object({
     Type.String({
       maxLength: 4_000,
       'x-described-as': Type.Array(EventTypeFilter),
+      examples: ['payment.*'],
       description:
         'Event types, separated by commas. `payment.*` means all types that start with `payment.`.',
     }),

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import type { VerificationType } from '../core/database/tables.ts';
-import { Choice, Id, ScalarValue, Timestamp } from '../core/http/fields.ts';
+import { Choice, DateText, EntryDate, Id, ScalarValue, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 import { VERIFICATION_STATUSES } from '../customers/schema.ts';
 
@@ -29,6 +29,28 @@ export type KycDocument = string | { [key: string]: Scalar };
 
 /** A text or an object. The values of known keys are validated. Other keys can have any scalar value. */
 const KycDocument = Type.Unsafe<KycDocument>({
+  // Generators of TypeScript cannot type other keys more narrowly than the named, optional ones.
+  'x-described-as': Type.Union(
+    [
+      Type.String({ minLength: 1, maxLength: 500 }),
+      Type.Object(
+        {
+          type: Type.Optional(Type.String({ minLength: 1, maxLength: 50 })),
+          number: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+          url: Type.Optional(
+            Type.String({ maxLength: 1000, description: 'Begins with http:// or https://.' }),
+          ),
+          issuedAt: Type.Optional(DateText),
+          expiresAt: Type.Optional(EntryDate),
+        },
+        { minProperties: 1, maxProperties: MAX_DOCUMENT_KEYS, additionalProperties: true },
+      ),
+    ],
+    {
+      description:
+        'A text, or an object. Other keys of the object can have a text, a number, a boolean or null. From the day `expiresAt` on, the document is no longer valid. At most 2 KB.',
+    },
+  ),
   type: ['string', 'object'],
   description:
     'A text, or an object with the known keys `type`, `number`, `url`, `issuedAt` and `expiresAt`. From the day `expiresAt` on, the document is no longer valid. At most 2 KB.',

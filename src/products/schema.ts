@@ -162,8 +162,8 @@ export const productList = defineList(
     updatedAt: { kind: 'timestamp', column: 'p.updated_at' },
   },
   {
-    category: Type.Optional(Type.String({ maxLength: 100, format: 'query-text' })),
-    active: Type.Optional(Type.Boolean()),
+    category: Type.Optional(Type.String({ maxLength: 100, format: 'query-text', examples: ['home_system'] })),
+    active: Type.Optional(Type.Boolean({ examples: [true] })),
   },
   'p.metadata',
 );

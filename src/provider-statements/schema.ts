@@ -25,6 +25,7 @@ export const StatementFileBody = Type.String({
 export const StatementUploadQuery = Type.Object({
   dateOrder: Type.Optional(
     Choice('DateOrder', DATE_ORDERS, {
+      examples: ['day_first'],
       description:
         'The order of day and month in the dates of the file, such as 03/04/2026. Default: day_first, if the file shows that this is right.',
     }),

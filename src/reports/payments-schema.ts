@@ -11,13 +11,19 @@ export const PaymentsQuery = Type.Object({
   ...periodProperties,
   format: Type.Optional(Type.Enum(['json', 'csv'], { default: 'json' })),
   page: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_PAGE, description: 'Page of the rows, for json. Default: 1.' }),
+    Type.Integer({
+      minimum: 1,
+      maximum: MAX_PAGE,
+      description: 'Page of the rows, for json. Default: 1.',
+      examples: [1],
+    }),
   ),
   limit: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: MAX_LIMIT,
       description: `Rows per page, for json. Default: ${DEFAULT_LIMIT}.`,
+      examples: [DEFAULT_LIMIT],
     }),
   ),
 });

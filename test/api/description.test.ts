@@ -365,6 +365,8 @@ function pathOf({ path, parameters }: Operation): string {
     if (example === undefined) continue;
     if (place === 'path') concrete = concrete.replace(`{${name}}`, String(example));
     if (place !== 'query') continue;
+    // Lists such as `include` change the fields of the answer.
+    if (Array.isArray(example)) continue;
     if (typeof example !== 'object') query.set(name, String(example));
     else for (const [key, value] of Object.entries(example ?? {})) query.set(`${name}[${key}]`, value);
   }

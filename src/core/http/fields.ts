@@ -100,7 +100,13 @@ export function Nullable<T extends TSchema>(schema: T) {
 
 /** For a query: one or more of the values, separated by commas. Use `choicesOf` to parse the text. */
 export function Choices<T extends string>(values: readonly T[], description: string) {
-  return Type.Unsafe<ChoiceText<T>>({ type: 'string', maxLength: 200, 'x-choices': values, description });
+  return Type.Unsafe<ChoiceText<T>>({
+    type: 'string',
+    maxLength: 200,
+    'x-choices': values,
+    description,
+    examples: values.slice(0, 1),
+  });
 }
 
 /** Text with one or more values of T, separated by commas. */

@@ -156,14 +156,17 @@ export function defineList<Extra extends TProperties>(
   const extraNames = Object.keys(extra);
   const defaultOrder = readSort(DEFAULT_SORT, fields, []);
   const schema = Type.Object({
-    page: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: 1 })),
-    after: Type.Optional(Type.String({ maxLength: MAX_CURSOR_LENGTH, description: AFTER })),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT })),
+    page: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: 1, examples: [1] })),
+    after: Type.Optional(Type.String({ maxLength: MAX_CURSOR_LENGTH, description: AFTER, examples: [''] })),
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT, examples: [DEFAULT_LIMIT] }),
+    ),
     sort: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: 200,
         description: `field:asc or field:desc, separated by commas. Fields: ${names.join(', ')}. Default: ${DEFAULT_SORT}.`,
+        examples: [DEFAULT_SORT],
       }),
     ),
     ...extra,
@@ -319,7 +322,8 @@ function readAfter(
   problems: FieldProblem[],
 ): Position | undefined {
   if (typeof after !== 'string') return undefined;
-  if (page !== undefined)
+  // Tools that fill in every parameter send the default, too.
+  if (page !== undefined && page !== 1)
     problems.push({ path: 'page', message: 'cannot be combined with the parameter "after"' });
   const isSortWrong = problems.some(({ path }) => path === 'sort');
   return isSortWrong ? undefined : readPosition(after, fields, order, problems);

@@ -117,7 +117,11 @@ function finishParameter(parameter: Schema, toSchema: (schema: unknown) => unkno
     ? { type: 'array', items: { type: 'string', enum: choices } }
     : (toSchema(parameter.schema) as Schema);
   // The values of a list are separated by commas.
-  const list = schema.type === 'array' && { style: 'form', explode: false };
+  const list = schema.type === 'array' && {
+    style: 'form',
+    explode: false,
+    ...(typeof parameter.example === 'string' && { example: parameter.example.split(',') }),
+  };
   return { ...parameter, schema, ...deep, ...list };
 }
 

@@ -73,6 +73,7 @@ function errorsOf({ schema, method, config = {} }: RouteOptions): ErrorName[] {
 const REQUEST_ID = {
   'X-Request-Id': {
     type: 'string',
+    examples: ['import-2026-11-02.1'],
     description:
       'Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.',
   },
@@ -83,6 +84,7 @@ const IDEMPOTENCY_KEY = {
     type: 'string',
     minLength: 1,
     maxLength: 255,
+    examples: ['5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11'],
     description:
       'Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.',
   },
@@ -91,6 +93,7 @@ const IDEMPOTENCY_KEY = {
 const IF_MATCH = {
   'If-Match': {
     type: 'string',
+    examples: ['*'],
     description:
       'The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins.',
   },

@@ -6410,18 +6410,22 @@ export interface components {
             verificationStatus: components["schemas"]["VerificationStatus"];
             /** @description At most 16 KB in total. */
             documents?: (string | ({
-                /** @description Must be text with at least one visible character and no control characters. */
                 type?: string;
-                /** @description Must be text with at least one visible character and no control characters. */
                 number?: string;
-                /** @description Must be text with at least one visible character and no control characters. */
+                /** @description Begins with http:// or https://. */
                 url?: string;
-                /** Format: date */
+                /**
+                 * Format: date
+                 * @description YYYY-MM-DD
+                 */
                 issuedAt?: string;
-                /** Format: date */
+                /**
+                 * Format: date
+                 * @description YYYY-MM-DD, from 2000-01-01.
+                 */
                 expiresAt?: string;
             } & {
-                [key: string]: string | number | boolean | null;
+                [key: string]: unknown;
             }))[];
             confirmation?: components["schemas"]["KycConfirmation"];
         };
@@ -10597,7 +10601,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -10657,7 +10664,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -10689,7 +10699,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -10735,7 +10748,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -10808,7 +10824,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -10878,7 +10897,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -10947,7 +10969,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -10998,7 +11023,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -11093,7 +11121,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -11154,7 +11185,10 @@ export interface operations {
                 mode?: components["schemas"]["SignInMode"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -11192,7 +11226,10 @@ export interface operations {
                 error?: string;
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -11266,7 +11303,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -11381,7 +11421,10 @@ export interface operations {
                 userId?: number;
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -11435,7 +11478,10 @@ export interface operations {
                 userId?: number;
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -11541,7 +11587,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -11597,11 +11646,19 @@ export interface operations {
     listUsers: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, email, firstName, lastName, role, active, employeeId, createdAt, updatedAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, email, firstName, lastName, role, active, employeeId, createdAt, updatedAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -11660,7 +11717,10 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -11721,9 +11781,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -11796,7 +11862,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -11852,9 +11921,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins. */
+                /**
+                 * @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins.
+                 * @example *
+                 */
                 "If-Match"?: string;
             };
             path: {
@@ -11921,11 +11996,19 @@ export interface operations {
     listInvitations: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, purpose, email, role, userId, status, expiresAt, createdAt, updatedAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, purpose, email, role, userId, status, expiresAt, createdAt, updatedAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -12004,7 +12087,10 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -12069,7 +12155,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -12143,7 +12232,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -12203,9 +12295,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -12276,7 +12374,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -12348,11 +12449,19 @@ export interface operations {
     listApiKeys: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, name, role, status, expiresAt, lastUsedAt, createdBy, createdAt, updatedAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, name, role, status, expiresAt, lastUsedAt, createdBy, createdAt, updatedAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -12421,7 +12530,10 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -12494,7 +12606,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -12580,7 +12695,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -12648,9 +12766,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins. */
+                /**
+                 * @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins.
+                 * @example *
+                 */
                 "If-Match"?: string;
             };
             path: {
@@ -12733,7 +12857,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -12814,9 +12941,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -12894,13 +13027,24 @@ export interface operations {
     listCustomers: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, firstName, lastName, email, phone, nationalId, kycStatus, kycReviewPending, externalId, createdAt, updatedAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, firstName, lastName, email, phone, nationalId, kycStatus, kycReviewPending, externalId, createdAt, updatedAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
-                /** @description Part of a name, e-mail, phone or national id, in upper or lower case, with or without accents, apostrophes, dots and hyphens. All words must occur. A phone number can have any usual spelling. */
+                /**
+                 * @description Part of a name, e-mail, phone or national id, in upper or lower case, with or without accents, apostrophes, dots and hyphens. All words must occur. A phone number can have any usual spelling.
+                 * @example wanjiru
+                 */
                 search?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -12974,7 +13118,10 @@ export interface operations {
                 "filter[metadata]"?: components["schemas"]["MetadataFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -13040,9 +13187,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -13122,7 +13275,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -13187,9 +13343,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -13284,7 +13446,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -13345,9 +13510,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins. */
+                /**
+                 * @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins.
+                 * @example *
+                 */
                 "If-Match"?: string;
             };
             path: {
@@ -13421,7 +13592,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -13485,7 +13659,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
                 /** @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins. */
                 "If-Match"?: string;
@@ -13604,11 +13781,19 @@ export interface operations {
     listKycHistory: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, verificationType, verificationStatus, createdAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, verificationType, verificationStatus, createdAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -13652,7 +13837,10 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -13722,9 +13910,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -13807,17 +14001,35 @@ export interface operations {
     listAccounts: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, customerId, productId, payplanId, employeeId, status, activationDate, writtenOffDate, total, paid, credit, balance, nextDueDate, daysPastDue, externalId, createdAt, updatedAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, customerId, productId, payplanId, employeeId, status, activationDate, writtenOffDate, total, paid, credit, balance, nextDueDate, daysPastDue, externalId, createdAt, updatedAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
+                /** @example active */
                 status?: components["schemas"]["AccountStatus"];
+                /** @example 1 */
                 customerId?: number;
-                /** @description The account number, in upper or lower case, with or without spaces and the prefix. */
+                /**
+                 * @description The account number, in upper or lower case, with or without spaces and the prefix.
+                 * @example ACC10000012
+                 */
                 accountNumber?: string;
-                /** @description Adds customer, product or both to the account. */
+                /**
+                 * @description Adds customer, product or both to the account.
+                 * @example [
+                 *       "customer"
+                 *     ]
+                 */
                 expand?: ("customer" | "product")[];
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -13921,7 +14133,10 @@ export interface operations {
                 "filter[metadata]"?: components["schemas"]["MetadataFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -14005,9 +14220,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -14093,9 +14314,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -14207,11 +14434,19 @@ export interface operations {
     getAccount: {
         parameters: {
             query?: {
-                /** @description Adds customer, product or both to the account. */
+                /**
+                 * @description Adds customer, product or both to the account.
+                 * @example [
+                 *       "customer"
+                 *     ]
+                 */
                 expand?: ("customer" | "product")[];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -14290,9 +14525,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins. */
+                /**
+                 * @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins.
+                 * @example *
+                 */
                 "If-Match"?: string;
             };
             path: {
@@ -14444,7 +14685,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -14516,11 +14760,19 @@ export interface operations {
     listAccountStatusChanges: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, cause, createdAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, cause, createdAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -14549,7 +14801,10 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -14612,11 +14867,19 @@ export interface operations {
     findAccount: {
         parameters: {
             query?: {
-                /** @description Adds customer, product or both to the account. */
+                /**
+                 * @description Adds customer, product or both to the account.
+                 * @example [
+                 *       "customer"
+                 *     ]
+                 */
                 expand?: ("customer" | "product")[];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -14715,7 +14978,10 @@ export interface operations {
                 lang?: components["schemas"]["DocumentLanguage"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -14889,7 +15155,10 @@ export interface operations {
     getAccountQuote: {
         parameters: {
             query?: {
-                /** @description The business day of the payment, today or later. Default: today. */
+                /**
+                 * @description The business day of the payment, today or later. Default: today.
+                 * @example 2099-12-31
+                 */
                 date?: string;
                 /**
                  * @description In units of the currency, with no more decimals than the currency has.
@@ -14898,7 +15167,10 @@ export interface operations {
                 amount?: number;
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -14972,13 +15244,26 @@ export interface operations {
     listPayments: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, accountId, amount, paymentMethodId, transactionRef, paymentDate, status, source, matchMethod, reconciliationId, reconciliationDate, externalId, hasDuplicateReference, createdAt, updatedAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, accountId, amount, paymentMethodId, transactionRef, paymentDate, status, source, matchMethod, reconciliationId, reconciliationDate, externalId, hasDuplicateReference, createdAt, updatedAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
-                /** @description Adds account, customer or both. They are null for a payment without an account. */
+                /**
+                 * @description Adds account, customer or both. They are null for a payment without an account.
+                 * @example [
+                 *       "account"
+                 *     ]
+                 */
                 expand?: ("account" | "customer")[];
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -15092,7 +15377,10 @@ export interface operations {
                 "filter[metadata]"?: components["schemas"]["MetadataFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -15166,9 +15454,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -15260,9 +15554,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -15365,11 +15665,19 @@ export interface operations {
     getPayment: {
         parameters: {
             query?: {
-                /** @description Adds account, customer or both. They are null for a payment without an account. */
+                /**
+                 * @description Adds account, customer or both. They are null for a payment without an account.
+                 * @example [
+                 *       "account"
+                 *     ]
+                 */
                 expand?: ("account" | "customer")[];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -15438,9 +15746,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins. */
+                /**
+                 * @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins.
+                 * @example *
+                 */
                 "If-Match"?: string;
             };
             path: {
@@ -15523,13 +15837,26 @@ export interface operations {
     listAccountPayments: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, accountId, amount, paymentMethodId, transactionRef, paymentDate, status, source, matchMethod, reconciliationId, reconciliationDate, externalId, hasDuplicateReference, createdAt, updatedAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, accountId, amount, paymentMethodId, transactionRef, paymentDate, status, source, matchMethod, reconciliationId, reconciliationDate, externalId, hasDuplicateReference, createdAt, updatedAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
-                /** @description Adds account, customer or both. They are null for a payment without an account. */
+                /**
+                 * @description Adds account, customer or both. They are null for a payment without an account.
+                 * @example [
+                 *       "account"
+                 *     ]
+                 */
                 expand?: ("account" | "customer")[];
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -15643,7 +15970,10 @@ export interface operations {
                 "filter[metadata]"?: components["schemas"]["MetadataFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -15720,11 +16050,19 @@ export interface operations {
     listUnmatchedPayments: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, accountId, amount, paymentMethodId, transactionRef, paymentDate, status, source, matchMethod, reconciliationId, reconciliationDate, externalId, hasDuplicateReference, createdAt, updatedAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, accountId, amount, paymentMethodId, transactionRef, paymentDate, status, source, matchMethod, reconciliationId, reconciliationDate, externalId, hasDuplicateReference, createdAt, updatedAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -15838,7 +16176,10 @@ export interface operations {
                 "filter[metadata]"?: components["schemas"]["MetadataFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -15932,9 +16273,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -16018,9 +16365,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -16170,9 +16523,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -16321,11 +16680,19 @@ export interface operations {
     findPayment: {
         parameters: {
             query?: {
-                /** @description Adds account, customer or both. They are null for a payment without an account. */
+                /**
+                 * @description Adds account, customer or both. They are null for a payment without an account.
+                 * @example [
+                 *       "account"
+                 *     ]
+                 */
                 expand?: ("account" | "customer")[];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -16396,11 +16763,19 @@ export interface operations {
     listAccountPaymentRequests: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, accountId, phone, amount, status, reason, transactionRef, paymentId, createdAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, accountId, phone, amount, status, reason, transactionRef, paymentId, createdAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -16469,7 +16844,10 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -16540,9 +16918,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -16619,11 +17003,19 @@ export interface operations {
     listPaymentRequests: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, accountId, phone, amount, status, reason, transactionRef, paymentId, createdAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, accountId, phone, amount, status, reason, transactionRef, paymentId, createdAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -16692,7 +17084,10 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -16759,7 +17154,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -16820,11 +17218,19 @@ export interface operations {
     listNotifications: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, status, outcome, flags, source, transactionRef, amount, reference, payer, paymentId, createdAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, status, outcome, flags, source, transactionRef, amount, reference, payer, paymentId, createdAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -16913,7 +17319,10 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -16982,7 +17391,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -17046,9 +17458,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -17128,7 +17546,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -17208,11 +17629,19 @@ export interface operations {
     listBalanceGaps: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, provider, shortCode, state, from, until, difference, createdAt, explainedAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, provider, shortCode, state, from, until, difference, createdAt, explainedAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -17271,7 +17700,10 @@ export interface operations {
                 "filter[explainedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -17333,9 +17765,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -17420,9 +17858,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -17506,11 +17950,19 @@ export interface operations {
     listStatusQueries: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, paymentId, notificationId, transactionRef, state, createdAt, endedAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, paymentId, notificationId, transactionRef, state, createdAt, endedAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -17559,7 +18011,10 @@ export interface operations {
                 "filter[endedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -17638,7 +18093,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -17712,9 +18170,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -17858,9 +18322,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -17996,11 +18466,19 @@ export interface operations {
     listAccountCreditMoves: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, kind, accountId, toAccountId, amount, paymentMethodId, transactionRef, valueDate, createdAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, kind, accountId, toAccountId, amount, paymentMethodId, transactionRef, valueDate, createdAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -18059,7 +18537,10 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -18128,11 +18609,19 @@ export interface operations {
     listCreditMoves: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, kind, accountId, toAccountId, amount, paymentMethodId, transactionRef, valueDate, createdAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, kind, accountId, toAccountId, amount, paymentMethodId, transactionRef, valueDate, createdAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -18191,7 +18680,10 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -18256,11 +18748,19 @@ export interface operations {
     listApprovals: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, action, status, accountId, paymentId, amount, requestedByUserId, endedAt, createdAt, updatedAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, action, status, accountId, paymentId, amount, requestedByUserId, endedAt, createdAt, updatedAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -18334,7 +18834,10 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -18428,7 +18931,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -18517,9 +19023,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -18619,9 +19131,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -18725,9 +19243,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -18827,9 +19351,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -18920,11 +19450,19 @@ export interface operations {
     listReconciliations: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, reconciliationDate, paymentCount, total, providerStatementId, createdAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, reconciliationDate, paymentCount, total, providerStatementId, createdAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -18958,7 +19496,10 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -19020,7 +19561,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -19076,11 +19620,19 @@ export interface operations {
     listProviderStatements: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, status, shortCode, periodStart, periodEnd, createdAt, updatedAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, status, shortCode, periodStart, periodEnd, createdAt, updatedAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -19129,7 +19681,10 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -19255,11 +19810,17 @@ export interface operations {
     uploadProviderStatement: {
         parameters: {
             query?: {
-                /** @description The order of day and month in the dates of the file, such as 03/04/2026. Default: day_first, if the file shows that this is right. */
+                /**
+                 * @description The order of day and month in the dates of the file, such as 03/04/2026. Default: day_first, if the file shows that this is right.
+                 * @example day_first
+                 */
                 dateOrder?: components["schemas"]["DateOrder"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -19394,7 +19955,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -19515,11 +20079,19 @@ export interface operations {
     listProviderStatementLines: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, lineNumber, result, receipt, completedAt, amount, reference, payer, payerName, paymentId, paymentStatus, paymentDate, reconciliationId, dayDiffers, createdAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, lineNumber, result, receipt, completedAt, amount, reference, payer, payerName, paymentId, paymentStatus, paymentDate, reconciliationId, dayDiffers, createdAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -19618,7 +20190,10 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -19695,9 +20270,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -19830,9 +20411,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -19965,9 +20552,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -20103,13 +20696,26 @@ export interface operations {
     listInvoices: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, number, accountId, customerName, total, status, issuedOn, dueDate, voidedAt, createdAt, updatedAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, number, accountId, customerName, total, status, issuedOn, dueDate, voidedAt, createdAt, updatedAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
-                /** @description Adds account, customer or both. They are null for a payment without an account. */
+                /**
+                 * @description Adds account, customer or both. They are null for a payment without an account.
+                 * @example [
+                 *       "account"
+                 *     ]
+                 */
                 expand?: ("account" | "customer")[];
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -20178,7 +20784,10 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -20244,9 +20853,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -20344,11 +20959,19 @@ export interface operations {
     getInvoice: {
         parameters: {
             query?: {
-                /** @description Adds account, customer or both. They are null for a payment without an account. */
+                /**
+                 * @description Adds account, customer or both. They are null for a payment without an account.
+                 * @example [
+                 *       "account"
+                 *     ]
+                 */
                 expand?: ("account" | "customer")[];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -20429,7 +21052,10 @@ export interface operations {
                 lang?: components["schemas"]["DocumentLanguage"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -20471,9 +21097,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -20562,13 +21194,23 @@ export interface operations {
     listProducts: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, sku, name, category, price, active, externalId, createdAt, updatedAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, sku, name, category, price, active, externalId, createdAt, updatedAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
+                /** @example home_system */
                 category?: string;
+                /** @example true */
                 active?: boolean;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -20622,7 +21264,10 @@ export interface operations {
                 "filter[metadata]"?: components["schemas"]["MetadataFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -20688,9 +21333,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -20772,7 +21423,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -20833,9 +21487,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins. */
+                /**
+                 * @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins.
+                 * @example *
+                 */
                 "If-Match"?: string;
             };
             path: {
@@ -20908,11 +21568,19 @@ export interface operations {
     listProductConfigurations: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, name, price, isDefault, createdAt, updatedAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, name, price, isDefault, createdAt, updatedAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -20946,7 +21614,10 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -21014,9 +21685,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -21096,7 +21773,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -21160,7 +21840,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
                 /** @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins. */
                 "If-Match"?: string;
@@ -21277,11 +21960,19 @@ export interface operations {
     listPayPlans: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, name, productId, frequency, active, createdAt, updatedAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, name, productId, frequency, active, createdAt, updatedAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -21330,7 +22021,10 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -21394,9 +22088,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -21475,7 +22175,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -21534,9 +22237,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins. */
+                /**
+                 * @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins.
+                 * @example *
+                 */
                 "If-Match"?: string;
             };
             path: {
@@ -21608,11 +22317,19 @@ export interface operations {
     listPaymentMethods: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, code, name, active, createdAt, updatedAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, code, name, active, createdAt, updatedAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -21646,7 +22363,10 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -21704,9 +22424,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -21772,9 +22498,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins. */
+                /**
+                 * @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins.
+                 * @example *
+                 */
                 "If-Match"?: string;
             };
             path: {
@@ -21839,11 +22571,19 @@ export interface operations {
     listEmployees: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, name, phone, active, externalId, createdAt, updatedAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, name, phone, active, externalId, createdAt, updatedAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -21887,7 +22627,10 @@ export interface operations {
                 "filter[metadata]"?: components["schemas"]["MetadataFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -21949,9 +22692,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -22025,7 +22774,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -22082,9 +22834,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins. */
+                /**
+                 * @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins.
+                 * @example *
+                 */
                 "If-Match"?: string;
             };
             path: {
@@ -22154,7 +22912,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -22214,7 +22975,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
                 /** @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins. */
                 "If-Match"?: string;
@@ -22325,9 +23089,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -22419,14 +23189,26 @@ export interface operations {
     listCommissions: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, employeeId, period, status, total, createdAt, updatedAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, employeeId, period, status, total, createdAt, updatedAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
+                /** @example 1 */
                 employeeId?: number;
-                /** @description YYYY-MM */
+                /**
+                 * @description YYYY-MM
+                 * @example 2026-11
+                 */
                 period?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -22475,7 +23257,10 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -22536,7 +23321,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -22611,7 +23399,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -22698,11 +23489,19 @@ export interface operations {
     listUnclaimedSales: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, accountStatus, employeeId, productId, activationDate, total, createdAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, accountStatus, employeeId, productId, activationDate, total, createdAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -22751,7 +23550,10 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -22812,11 +23614,19 @@ export interface operations {
     listCommissionRules: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, category, version, rateBasisPoints, createdAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, category, version, rateBasisPoints, createdAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -22845,7 +23655,10 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -22903,9 +23716,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -22974,12 +23793,20 @@ export interface operations {
                  * @example Wanjiru
                  */
                 q: string;
-                /** @description Only these types. Default: all. */
+                /**
+                 * @description Only these types. Default: all.
+                 * @example [
+                 *       "customer"
+                 *     ]
+                 */
                 types?: ("customer" | "account" | "payment" | "invoice")[];
                 limit?: number;
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -23046,7 +23873,10 @@ export interface operations {
                 endDate?: string;
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -23199,13 +24029,22 @@ export interface operations {
                  */
                 endDate?: string;
                 format?: "json" | "csv";
-                /** @description Page of the rows, for json. Default: 1. */
+                /**
+                 * @description Page of the rows, for json. Default: 1.
+                 * @example 1
+                 */
                 page?: number;
-                /** @description Rows per page, for json. Default: 20. */
+                /**
+                 * @description Rows per page, for json. Default: 20.
+                 * @example 20
+                 */
                 limit?: number;
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -23329,7 +24168,10 @@ export interface operations {
                 endDate?: string;
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -23364,7 +24206,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -23395,7 +24240,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -23431,11 +24279,19 @@ export interface operations {
     listImports: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, status, createdAt, updatedAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, status, createdAt, updatedAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -23469,7 +24325,10 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -23540,9 +24399,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -23615,7 +24480,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -23681,9 +24549,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -23760,9 +24634,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -23839,9 +24719,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -23917,11 +24803,19 @@ export interface operations {
     listImportProblems: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, severity, file, line, createdAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, severity, file, line, createdAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -23970,7 +24864,10 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -24034,7 +24931,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -24068,11 +24968,19 @@ export interface operations {
     listImportDifferences: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, line, account, figure, createdAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, line, account, figure, createdAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -24101,7 +25009,10 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -24169,7 +25080,10 @@ export interface operations {
                 date?: string;
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -24296,7 +25210,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -24345,11 +25262,19 @@ export interface operations {
     listAuditEntries: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, actor, userId, apiKeyId, action, resource, resourceId, requestId, createdAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, actor, userId, apiKeyId, action, resource, resourceId, requestId, createdAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -24398,7 +25323,10 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -24466,19 +25394,33 @@ export interface operations {
     listEvents: {
         parameters: {
             query?: {
-                /** @description The `after` of the previous answer. Default: start at the oldest event that is kept. */
+                /**
+                 * @description The `after` of the previous answer. Default: start at the oldest event that is kept.
+                 * @example 0
+                 */
                 after?: number;
-                /** @description `latest`: only events from now on. Has no effect together with `after`. */
+                /**
+                 * @description `latest`: only events from now on. Has no effect together with `after`.
+                 * @example latest
+                 */
                 from?: components["schemas"]["EventStart"];
                 /** @description The maximum number of events in an answer. */
                 limit?: number;
                 /** @description Seconds to wait for the first event if there is none. */
                 wait?: number;
-                /** @description Event types, separated by commas. `payment.*` means all types that start with `payment.`. */
+                /**
+                 * @description Event types, separated by commas. `payment.*` means all types that start with `payment.`.
+                 * @example [
+                 *       "payment.*"
+                 *     ]
+                 */
                 types?: components["schemas"]["EventTypeFilter"][];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -24552,11 +25494,19 @@ export interface operations {
     listWebhookEndpoints: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, url, active, disabledReason, failingSince, createdAt, updatedAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, url, active, disabledReason, failingSince, createdAt, updatedAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -24605,7 +25555,10 @@ export interface operations {
                 "filter[updatedAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -24673,7 +25626,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -24751,7 +25707,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -24814,9 +25773,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins. */
+                /**
+                 * @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins.
+                 * @example *
+                 */
                 "If-Match"?: string;
             };
             path: {
@@ -24894,9 +25859,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins. */
+                /**
+                 * @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins.
+                 * @example *
+                 */
                 "If-Match"?: string;
             };
             path: {
@@ -24951,7 +25922,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -25027,7 +26001,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -25100,9 +26077,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -25165,11 +26148,19 @@ export interface operations {
     listWebhookDeliveries: {
         parameters: {
             query?: {
+                /** @example 1 */
                 page?: number;
-                /** @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total. */
+                /**
+                 * @description Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous page, and the same sort. Every page takes the same time. The answer has no total.
+                 * @example
+                 */
                 after?: string;
+                /** @example 20 */
                 limit?: number;
-                /** @description field:asc or field:desc, separated by commas. Fields: id, eventId, eventType, attempt, outcome, status, durationMs, createdAt. Default: createdAt:desc. */
+                /**
+                 * @description field:asc or field:desc, separated by commas. Fields: id, eventId, eventType, attempt, outcome, status, durationMs, createdAt. Default: createdAt:desc.
+                 * @example createdAt:desc
+                 */
                 sort?: string;
                 /**
                  * @description filter[id][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -25223,7 +26214,10 @@ export interface operations {
                 "filter[createdAt]"?: components["schemas"]["TimestampFilter"];
             };
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -25297,7 +26291,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -25365,7 +26362,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -25443,7 +26443,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -25537,7 +26540,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -25616,7 +26622,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -25653,7 +26662,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -25702,7 +26714,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one. */
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
                 "X-Request-Id"?: string;
             };
             path?: never;
