@@ -1,7 +1,16 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/waiting.ts';
-import { expectAccessible, HAS_BROWSER, newAccount, PHONE, SIZES, textOf, useConsole } from './console.ts';
+import {
+  expectAccessible,
+  HAS_BROWSER,
+  newAccount,
+  newMistypedPayment,
+  PHONE,
+  SIZES,
+  textOf,
+  useConsole,
+} from './console.ts';
 
 describe.skipIf(!HAS_BROWSER)('a change without an answer', () => {
   const console = useConsole();
@@ -73,6 +82,40 @@ describe.skipIf(!HAS_BROWSER)('a change without an answer', () => {
     expect(keys[1]).toBe(keys[0]);
     expect((await paymentsOf(id)).length).toBe(1);
     expect(await page.locator('.unconfirmed').count()).toBe(0);
+  });
+
+  it.each(['not sent again', 'refused'])('can be %s after its page was left', async (outcome) => {
+    const payment = await newMistypedPayment(console);
+    const page = await console.open('/unmatched');
+    let requests = 0;
+    let answers = false;
+    await page.route('**/assign', (route) => {
+      requests += 1;
+      if (!answers) return route.abort();
+      const error = { code: 'CONFLICT', message: 'It is assigned already.', details: {} };
+      return route.fulfill({ status: 409, json: { success: false, error } });
+    });
+    await page.locator('.choices').waitFor();
+    await page.keyboard.press('1');
+    await page.keyboard.press('Enter');
+    await eventually(() => requests > 0).toBe(true);
+    await page.evaluate("history.pushState(null, '', '/find')");
+    const notice = page.locator('.unconfirmed');
+    await notice.waitFor();
+    if (outcome === 'refused') {
+      answers = true;
+      await page.locator('.toast', { hasText: 'It is assigned already.' }).waitFor();
+      await notice.waitFor({ state: 'detached' });
+    } else {
+      await notice.getByRole('button', { name: 'Do not send again' }).click();
+      await notice.waitFor({ state: 'detached' });
+      const before = requests;
+      await page.evaluate("dispatchEvent(new Event('online'))"); // Ends the pause between two requests.
+      await page.waitForTimeout(3_000);
+      expect(requests).toBe(before);
+    }
+    expect(await console.call('GET', `/payments/${payment.paymentId}`)).toMatchObject({ accountId: null });
+    console.complaints.splice(0); // The browser reports the lost connection and the answer 409.
   });
 
   it('is not kept after the sign-out, and holds no password', async () => {

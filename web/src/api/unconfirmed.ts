@@ -20,6 +20,8 @@ const SECRET_PATHS: readonly string[] = ['/api/users'];
 
 /** The keys of requests of this page that still run, or that are in an open form. The form says what it knows. */
 const shownElsewhere = new Set<string>();
+/** Abort the requests of this page, by their key. */
+const running = new Map<string, AbortController>();
 const listeners = new Set<() => void>();
 let left: readonly Unconfirmed[] = [];
 onSessionChange(notify);
@@ -49,12 +51,25 @@ export function addUnconfirmed(change: Unconfirmed): void {
 
 /** The answer says whether the change was made, or the user does not want to know. */
 export function removeUnconfirmed(key: string): void {
+  running.delete(key);
   write(all().filter((one) => one.key !== key));
 }
 
 /** The form of the change is closed. */
 export function leaveUnconfirmed(key: string): void {
   if (shownElsewhere.delete(key)) notify();
+}
+
+/** The request of the change begins. A request that an earlier form sent with the same key ends. */
+export function setRunning(key: string, controller: AbortController): void {
+  running.get(key)?.abort();
+  running.set(key, controller);
+}
+
+/** Aborts the request of the change and its retries, and forgets the change. */
+export function stopUnconfirmed(key: string): void {
+  running.get(key)?.abort();
+  removeUnconfirmed(key);
 }
 
 function all(): readonly Unconfirmed[] {

@@ -2,7 +2,10 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { MaybeOptionalInit } from 'openapi-fetch';
 import type { PathsWithMethod } from 'openapi-typescript-helpers';
 import { useEffect, useRef } from 'react';
+import { t } from '../i18n/index.ts';
+import { toast } from '../ui/toast.tsx';
 import { client } from './client.ts';
+import { explain } from './explain.ts';
 import type { Paths } from './paths.ts';
 import { isErrorBody, type Problem, problemOf } from './problem.ts';
 import {
@@ -10,6 +13,7 @@ import {
   findUnconfirmed,
   leaveUnconfirmed,
   removeUnconfirmed,
+  setRunning,
   type Unconfirmed,
 } from './unconfirmed.ts';
 
@@ -46,7 +50,14 @@ export function useWrite<Method extends WriteMethod, Path extends PathsWithMetho
   const lastKey = useRef({ content: '', key: '' });
   const title = useRef('');
   const isKept = isRepeatable && method === 'post';
-  useEffect(() => () => leaveUnconfirmed(lastKey.current.key), []);
+  const isLeft = useRef(false);
+  useEffect(() => {
+    isLeft.current = false;
+    return () => {
+      isLeft.current = true;
+      leaveUnconfirmed(lastKey.current.key);
+    };
+  }, []);
   const { mutateAsync, error, isPending } = useMutation({
     mutationFn: async (init: object) => {
       const content = JSON.stringify(init);
@@ -59,6 +70,7 @@ export function useWrite<Method extends WriteMethod, Path extends PathsWithMetho
       const page = location.pathname;
       if (isKept) addUnconfirmed({ key, path, init, title: title.current, page, sentAtMs: Date.now() });
       controller.current = new AbortController();
+      if (isKept) setRunning(key, controller.current);
       const { data, error } = await request(method, path, {
         ...init,
         headers: isRepeatable ? { 'idempotency-key': key } : {},
@@ -68,6 +80,9 @@ export function useWrite<Method extends WriteMethod, Path extends PathsWithMetho
         lastKey.current = { content: '', key: '' };
         removeUnconfirmed(key);
       }
+      // No form can show the problem any more.
+      if (error && isLeft.current && !leavesDoubt(error))
+        toast({ tone: 'bad', text: failureOf(error), seconds: 20 });
       if (error) throw error;
       return data?.data;
     },
@@ -102,6 +117,11 @@ export async function sendAgain({ key, path, init }: Unconfirmed, signal: AbortS
   const { error } = await request('post', path, { ...init, headers: { 'idempotency-key': key }, signal });
   if (!leavesDoubt(error)) removeUnconfirmed(key);
   if (error) throw error;
+}
+
+/** Why a change failed whose form is closed. */
+export function failureOf(error: unknown): string {
+  return `${t('form.failed')}: ${explain(error)}`;
 }
 
 /** After these errors, the service may have made the change: an earlier request with the same key may have had a lost answer. */

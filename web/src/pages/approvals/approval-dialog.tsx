@@ -45,7 +45,10 @@ function ApproveDialog({ approval, onReject, onClose }: ApprovalDialogProps & { 
       title={titleOf(approval)}
       lead={effectOf(approval)}
       canClose={!approve.isSending || connection !== 'ok'}
-      onClose={onClose}
+      onClose={() => {
+        approve.stop();
+        onClose();
+      }}
     >
       <Form
         problem={approve.problem}

@@ -1,14 +1,13 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useRef, useState, useSyncExternalStore } from 'react';
 import { Link } from 'wouter';
-import { explain } from '../../api/explain.ts';
 import {
   onUnconfirmedChange,
-  removeUnconfirmed,
+  stopUnconfirmed,
   type Unconfirmed,
   unconfirmedChanges,
 } from '../../api/unconfirmed.ts';
-import { sendAgain } from '../../api/write.ts';
+import { failureOf, sendAgain } from '../../api/write.ts';
 import { format, t, tCount } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Notice } from '../../ui/feedback.tsx';
@@ -44,7 +43,7 @@ function Change({ change }: { change: Unconfirmed }) {
       toast({ text: t('unconfirmed.saved') });
     } catch (error) {
       if (controller.current.signal.aborted) return;
-      toast({ tone: 'bad', text: `${t('form.failed')}: ${explain(error)}`, seconds: 20 });
+      toast({ tone: 'bad', text: failureOf(error), seconds: 20 });
     } finally {
       setIsSending(false);
       void queries.invalidateQueries();
@@ -52,7 +51,7 @@ function Change({ change }: { change: Unconfirmed }) {
   }
   function forget() {
     controller.current?.abort();
-    removeUnconfirmed(change.key);
+    stopUnconfirmed(change.key);
   }
   return (
     <li>

@@ -98,7 +98,10 @@ function DeliveryDialog({ endpointId, delivery, onClose }: DeliveryDialogProps) 
       title={eventType}
       lead={format.dateTime(delivery.createdAt)}
       canClose={!resend.isSending || connection !== 'ok'}
-      onClose={onClose}
+      onClose={() => {
+        resend.stop();
+        onClose();
+      }}
     >
       <Facts
         rows={[
