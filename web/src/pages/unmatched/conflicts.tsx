@@ -169,7 +169,9 @@ function ResolveForm({ notification, payments, onSend, onAnswer }: ResolveFormPr
             </span>
           </Choice>
         )}
-        {added.map((payment, index) => choiceOf(payment, first.length + 3 + index))}
+        {added.map((payment, index) =>
+          choiceOf(payment, first.length + (isSimilar(notification) ? 3 : 2) + index),
+        )}
       </div>
       {isMissing && chosen === '' && <Notice tone="warning">{t('unmatched.chooseFirst')}</Notice>}
       {chosen !== '' && reversedCount > 0 && (
