@@ -1,7 +1,7 @@
 import { Link } from 'wouter';
 import { api } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
-import { format, t, tValue } from '../../i18n/index.ts';
+import { currentLanguage, format, t, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/panel.tsx';
@@ -31,7 +31,9 @@ export function Invoices({ accountId }: { accountId: number }) {
                       <span>{format.money(invoice.total)}</span>
                       {invoice.status === 'void' && <Badge>{tValue('invoiceStatus', invoice.status)}</Badge>}
                     </span>
-                    <DownloadButton path={`/api/invoices/${invoice.id}/pdf`}>PDF</DownloadButton>
+                    <DownloadButton path={`/api/invoices/${invoice.id}/pdf?lang=${currentLanguage()}`}>
+                      PDF
+                    </DownloadButton>
                   </li>
                 ))}
               </ul>
