@@ -47,7 +47,7 @@ function withFieldNames(message: string): string {
 
 const RULES: readonly (readonly [pattern: RegExp, rule: string])[] = [
   [/^is required|^must not be empty/, 'required'],
-  [/^must have at least (\d+) characters/, 'tooShort'],
+  [/^must have at least (\d+) (?:characters|letters and digits)/, 'tooShort'],
   [/^must have at most (\d+) characters/, 'tooLong'],
   [/^must be at most the credit/, 'credit'],
   [/^must be at least (\S+)$/, 'tooLow'],
@@ -60,7 +60,7 @@ const RULES: readonly (readonly [pattern: RegExp, rule: string])[] = [
   [/^must not be before (?:today \()?(?:\D*\()?(\d{4}-\d\d-\d\d)/, 'notBefore'],
   [/^must be in the future/, 'inFuture'],
   [/^must be an e-mail address/, 'email'],
-  [/^must be \+ followed/, 'phone'],
+  [/^must be (?:a phone number of|\+ followed)/, 'phone'],
   [/^must be text|^must be (a|an) (number|integer|string|boolean)/, 'unreadable'],
   [/^must refer to an active/, 'inactive'],
   [/^must be another account/, 'otherAccount'],
