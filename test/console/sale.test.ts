@@ -541,14 +541,22 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     },
   );
 
-  it('goes on from the first step if the service does not answer the check', async () => {
-    const page = await openSale();
-    await page.route('**/api/customers/check', () => {}); // Silent.
-    await page.getByRole('button', { name: 'New customer' }).click();
-    await fillNames(page, newBuyer());
-    await page.getByRole('button', { name: 'Next' }).click();
-    await page.getByLabel('Number of the document').waitFor();
-  });
+  it.each(['the check', 'the renewal of the session'])(
+    'goes on from the first step if the service does not answer %s',
+    async (silent) => {
+      const page = await openSale();
+      const error = { code: 'UNAUTHORIZED', message: 'The session has ended.', details: {} };
+      await page.route('**/api/customers/check', (route) => {
+        if (silent !== 'the check') return route.fulfill({ status: 401, json: { success: false, error } });
+      });
+      await page.route('**/api/auth/session/refresh*', () => {}); // Silent.
+      await page.getByRole('button', { name: 'New customer' }).click();
+      await fillNames(page, newBuyer());
+      await page.getByRole('button', { name: 'Next' }).click();
+      await page.getByLabel('Number of the document').waitFor();
+      console.complaints.splice(0); // The browser reports the answer 401.
+    },
+  );
 
   it.each(SIZES)('keeps the sale and its step when the page is reloaded (%s)', async (_name, viewport) => {
     const buyer = newBuyer();

@@ -207,11 +207,16 @@ async function problemWith(typed: Sale['typed']): Promise<Problem | undefined> {
   if (!navigator.onLine) return undefined;
   const signal = AbortSignal.timeout(CHECK_MS);
   const body = customerOf(typed);
-  const { error } = await client
-    .POST('/api/customers/check', { body, signal })
-    .catch((error: unknown) => ({ error }));
+  const check = client.POST('/api/customers/check', { body, signal }).catch((error: unknown) => ({ error }));
+  // The signal does not end the renewal of the session, which comes before the request.
+  const { error } = await Promise.race([check, aborted(signal)]);
   const problem = problemOf(error);
   return problem && problem.fields.length > 0 ? problem : undefined;
+}
+
+async function aborted(signal: AbortSignal): Promise<{ error: unknown }> {
+  await new Promise((resolve) => signal.addEventListener('abort', resolve));
+  return { error: signal.reason };
 }
 
 /** Offers the customer who already has this phone number, because this is often the same person. */
