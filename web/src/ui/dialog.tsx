@@ -48,8 +48,9 @@ export function Dialog({ title, lead, canClose = true, onClose, children }: Dial
       }}
       onCancel={(event) => {
         event.preventDefault();
-        // On Android, Back also comes here.
-        if (canClose && (!release.current || mayDiscard())) onClose();
+        // On Android, Back also comes here. What was sent is not lost: the layout shows the change as not confirmed.
+        const isSent = event.currentTarget.querySelector('.form-fields:disabled') !== null;
+        if (canClose && (!release.current || isSent || mayDiscard())) onClose();
       }}
     >
       <header className="dialog-head">
