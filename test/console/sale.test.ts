@@ -546,8 +546,8 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     async (silent) => {
       const page = await openSale();
       const error = { code: 'UNAUTHORIZED', message: 'The session has ended.', details: {} };
-      await page.route('**/api/customers/check', (route) => {
-        if (silent !== 'the check') return route.fulfill({ status: 401, json: { success: false, error } });
+      await page.route('**/api/customers/check', async (route) => {
+        if (silent !== 'the check') await route.fulfill({ status: 401, json: { success: false, error } });
       });
       await page.route('**/api/auth/session/refresh*', () => {}); // Silent.
       await page.getByRole('button', { name: 'New customer' }).click();

@@ -13664,7 +13664,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins. */
+                /**
+                 * @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins.
+                 * @example *
+                 */
                 "If-Match"?: string;
             };
             path: {
@@ -21845,7 +21848,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins. */
+                /**
+                 * @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins.
+                 * @example *
+                 */
                 "If-Match"?: string;
             };
             path: {
@@ -22980,7 +22986,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins. */
+                /**
+                 * @description The ETag that you got with the resource. If the resource has changed since then, the answer is 412 and nothing is saved. Without this header, the last change wins.
+                 * @example *
+                 */
                 "If-Match"?: string;
             };
             path: {
