@@ -28,12 +28,20 @@ let renewal: Promise<void> | undefined;
 /** Whether the session has expired while the page shows what the user has typed. */
 let isLocked = false;
 let keepsPage = () => false;
+/** The user of this tab who has signed out in another tab. */
+let signedOutElsewhere: number | undefined;
 const listeners = new Set<() => void>();
 /** Publishes the signed-in user to the other tabs of this browser, and null at the sign-out. */
 const tabs = new BroadcastChannel('session');
 tabs.addEventListener('message', ({ data: userId }) => {
   if (isLocked && session?.user.id === userId) void renewSession();
-  if (session && session.user.id !== userId) end(userId === null ? undefined : 'other_user');
+  if (session && session.user.id !== userId) {
+    signedOutElsewhere = session.user.id;
+    end(userId === null ? undefined : 'other_user');
+  } else if (!session && userId !== null && ![undefined, userId].includes(signedOutElsewhere)) {
+    endOfLast = 'other_user';
+    notify();
+  }
 });
 
 /** The session of this tab; undefined if nobody is signed in. */
@@ -148,6 +156,7 @@ function start({ user, permissions, accessToken, expiresIn }: SignedIn): void {
   isLocked = false;
   token = { value: accessToken, expiresAtMs: Date.now() + expiresIn * 1000 };
   endOfLast = undefined;
+  signedOutElsewhere = undefined;
   session = { user, permissions: new Set(permissions) };
   if (!isSame) notify();
   tabs.postMessage(user.id);

@@ -1,8 +1,8 @@
-import { useState } from 'react';
+import { useState, useSyncExternalStore } from 'react';
 import { client } from '../../api/client.ts';
 import { type OpenedInvitation, openedInvitation } from '../../api/invitation.ts';
 import { type Problem, problemOf } from '../../api/problem.ts';
-import { sessionEnd, signIn } from '../../api/session.ts';
+import { onSessionChange, sessionEnd, signIn } from '../../api/session.ts';
 import { settings } from '../../api/settings.ts';
 import { t } from '../../i18n/index.ts';
 import { LanguageChoice } from '../../preferences.tsx';
@@ -15,6 +15,7 @@ import { usePageTitle } from '../../ui/page-title.ts';
 export function Page({ onLanguageChange }: { onLanguageChange(): void }) {
   const { companyName, registrationOpen } = settings();
   const invitation = openedInvitation();
+  const end = useSyncExternalStore(onSessionChange, sessionEnd);
   const [isRegistering, setIsRegistering] = useState(false);
   usePageTitle(t('session.title'));
   return (
@@ -30,8 +31,8 @@ export function Page({ onLanguageChange }: { onLanguageChange(): void }) {
           <>
             <h1>{t(isRegistering ? 'session.register' : 'session.title')}</h1>
             <p className="muted">{t(isRegistering ? 'session.register.lead' : 'session.lead')}</p>
-            {sessionEnd() === 'expired' && <Notice tone="info">{t('session.ended')}</Notice>}
-            {sessionEnd() === 'other_user' && (
+            {end === 'expired' && <Notice tone="info">{t('session.ended')}</Notice>}
+            {end === 'other_user' && (
               <Notice tone="bad" title={t('session.otherUser')}>
                 <p>{t('session.otherUser.hint')}</p>
                 <Button onClick={() => location.reload()}>{t('app.reload')}</Button>
