@@ -93,10 +93,8 @@ describe.skipIf(!HAS_BROWSER)('a request for approval', () => {
 
   it('is shown on the page of its account, and a second request gets a sentence', async () => {
     const { account, page } = await openWithCredit(5_000);
-    await console.call('POST', `/accounts/${account.id}/credit/refund`, {
-      amount: 3_000,
-      reason: 'Too much',
-    });
+    const body = { amount: 3_000, reason: 'Too much' };
+    const { id } = await console.call('POST', `/accounts/${account.id}/credit/refund`, body);
     await page.getByText('Waits for approval').waitFor(); // Live: without a reload.
     await expectAccessible(page);
     await chooseAction(page, 'Refund credit');
@@ -108,6 +106,7 @@ describe.skipIf(!HAS_BROWSER)('a request for approval', () => {
     await dialog.getByText('A request for this already waits for approval').waitFor();
     expect(await textOf(dialog.locator('.notice'))).not.toContain('id:');
     console.complaints.splice(0); // The browser reports the answer 409.
+    await console.call('POST', `/approvals/${id}/withdraw`);
   });
 
   it('shows what has changed since it was sent, and is rejected with a reason', async () => {
