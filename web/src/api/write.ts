@@ -111,12 +111,18 @@ export function useWrite<Method extends WriteMethod, Path extends PathsWithMetho
 
 /**
  * Sends an unconfirmed change again, with its key. If the service had not made the change, it makes it now.
+ * @returns the data of the answer.
  * @throws the error body if the service refuses, or the abort reason of the signal.
  */
-export async function sendAgain({ key, path, init }: Unconfirmed, signal: AbortSignal): Promise<void> {
-  const { error } = await request('post', path, { ...init, headers: { 'idempotency-key': key }, signal });
+export async function sendAgain({ key, path, init }: Unconfirmed, signal: AbortSignal): Promise<unknown> {
+  const { data, error } = await request('post', path, {
+    ...init,
+    headers: { 'idempotency-key': key },
+    signal,
+  });
   if (!leavesDoubt(error)) removeUnconfirmed(key);
   if (error) throw error;
+  return data?.data;
 }
 
 /** Why a change failed whose form is closed. */

@@ -54,6 +54,7 @@ export const common = {
   'unconfirmed.hint':
     'The answer was lost, so the change may be saved or not. If you find out, it is sent once more: nothing is saved twice, and what was not saved is saved now.',
   'unconfirmed.change': 'A change on this page',
+  'unconfirmed.otherPage': 'A change on another page',
   'unconfirmed.findOut': 'Find out',
   'unconfirmed.forget': 'Do not send again',
   'unconfirmed.saved': 'Confirmed: it is saved.',

@@ -56,6 +56,7 @@ export const common: Record<keyof typeof en, string> = {
   'unconfirmed.hint':
     'Jibu lilipotea, kwa hiyo huenda badiliko limehifadhiwa au la. Ukihakikisha, linatumwa mara moja tena: hakuna kitakachohifadhiwa mara mbili, na ambacho hakikuhifadhiwa kitahifadhiwa sasa.',
   'unconfirmed.change': 'Badiliko kwenye ukurasa huu',
+  'unconfirmed.otherPage': 'Badiliko kwenye ukurasa mwingine',
   'unconfirmed.findOut': 'Hakikisha',
   'unconfirmed.forget': 'Usitume tena',
   'unconfirmed.saved': 'Imethibitishwa: imehifadhiwa.',

@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useRef, useState, useSyncExternalStore } from 'react';
-import { Link } from 'wouter';
+import { Link, useLocation } from 'wouter';
 import {
   onUnconfirmedChange,
   stopUnconfirmed,
@@ -12,6 +12,7 @@ import { format, t, tCount } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Notice } from '../../ui/feedback.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { isSentForApproval } from './approval.ts';
 
 /** The changes whose answer is lost, and whose form is closed. */
 export function UnconfirmedChanges() {
@@ -33,14 +34,16 @@ export function UnconfirmedChanges() {
 
 function Change({ change }: { change: Unconfirmed }) {
   const queries = useQueryClient();
+  const [page] = useLocation();
+  const isOtherPage = page !== change.page;
   const [isSending, setIsSending] = useState(false);
   const controller = useRef<AbortController>(undefined);
   async function findOut() {
     controller.current = new AbortController();
     setIsSending(true);
     try {
-      await sendAgain(change, controller.current.signal);
-      toast({ text: t('unconfirmed.saved') });
+      const answer = await sendAgain(change, controller.current.signal);
+      toast({ text: doneText(answer) });
     } catch (error) {
       if (controller.current.signal.aborted) return;
       toast({ tone: 'bad', text: failureOf(error), seconds: 20 });
@@ -56,7 +59,9 @@ function Change({ change }: { change: Unconfirmed }) {
   return (
     <li>
       <span>
-        <Link href={change.page}>{change.title || t('unconfirmed.change')}</Link>
+        <Link href={change.page}>
+          {change.title || t(isOtherPage ? 'unconfirmed.otherPage' : 'unconfirmed.change')}
+        </Link>
         <span className="muted">{detailOf(change)}</span>
       </span>
       <span className="form-buttons">
@@ -69,6 +74,12 @@ function Change({ change }: { change: Unconfirmed }) {
       </span>
     </li>
   );
+}
+
+function doneText(answer: unknown): string {
+  // The answer to a decision on a request is a request too, which is not pending.
+  const isPending = isSentForApproval(Object(answer)) && Object(answer).status === 'pending';
+  return t(isPending ? 'approval.sent' : 'unconfirmed.saved');
 }
 
 function detailOf({ init, sentAtMs }: Unconfirmed): string {
