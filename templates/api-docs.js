@@ -75,9 +75,22 @@ async function resolveSubtree(description, path) {
   return { spec: resolve(at(path)), errors: [] };
 }
 
-/** The API description has the public address of the service, but this page may call only the host that sent the page. */
-function callThisHost(original) {
-  return (description) => original({ ...description, servers: [{ url: '/' }] });
+/**
+ * The API description has the public address of the service, but this page may call only the host that sent the page. It also
+ * has an example for each parameter, and with all of them Swagger UI would send requests that nobody wants.
+ */
+function adaptDescription(original) {
+  return (description) => {
+    for (const path of Object.values(description.paths))
+      for (const { parameters = [] } of Object.values(path)) parameters.forEach(leaveEmpty);
+    return original({ ...description, servers: [{ url: '/' }] });
+  };
+}
+
+/** An empty object stays, because Swagger UI would otherwise fill in each of its properties. */
+function leaveEmpty(parameter) {
+  const isEmpty = JSON.stringify(parameter.example) === '{}';
+  if (!parameter.required && !isEmpty) delete parameter.example;
 }
 
 /** After a sign-in on this page, sends the new token with all further calls. */
@@ -112,7 +125,7 @@ const ui = SwaggerUIBundle({
   },
   plugins: [
     () => ({
-      statePlugins: { spec: { wrapActions: { updateJsonSpec: callThisHost } } },
+      statePlugins: { spec: { wrapActions: { updateJsonSpec: adaptDescription } } },
       fn: { resolveSubtree },
       wrapComponents: {
         RequestBody: requestBodyWithExampleFile,

@@ -37,7 +37,7 @@ describe.skipIf(!HAS_BROWSER)('the page Today', () => {
       expect(await textOf(received)).toBe('KES 2,000.00');
       expect(await textOf(page.locator('.bars li').last())).toMatch(/^2K/);
       const outstanding = statValue(page, 'Outstanding');
-      expect(await textOf(outstanding)).toMatch(/^KES 104,0\d\d,\d{3}\.00$/);
+      expect(await textOf(outstanding)).toMatch(/^KES 104,\d{3},\d{3}\.00$/);
       await expectAccessible(page);
       expect(await textOf(page.locator('.rows li', { hasText: 'Unmatched payments' }))).toBe(
         'Unmatched payments0',

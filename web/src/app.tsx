@@ -103,7 +103,7 @@ export function App() {
   );
 }
 
-/** Titles the tab until the page has loaded its record, and if the page fails. Comes before the page, which then has the last word. */
+/** Titles the tab until the page has loaded its record, and if the page fails. Comes before the page, whose title replaces this one. */
 function FirstTitle({ path }: { path: string }) {
   const label = labelOf(path);
   usePageTitle(label && t(label));

@@ -38,7 +38,12 @@ tabs.addEventListener('message', ({ data: userId }) => {
   if (session && session.user.id !== userId) {
     signedOutElsewhere = session.user.id;
     end(userId === null ? undefined : 'other_user');
-  } else if (!session && userId !== null && ![undefined, userId].includes(signedOutElsewhere)) {
+  } else if (
+    !session &&
+    userId !== null &&
+    signedOutElsewhere !== undefined &&
+    signedOutElsewhere !== userId
+  ) {
     endOfLast = 'other_user';
     notify();
   }

@@ -23,6 +23,7 @@ const shownElsewhere = new Set<string>();
 /** Abort the requests of this page, by their key. */
 const running = new Map<string, AbortController>();
 const listeners = new Set<() => void>();
+const failureListeners = new Set<(error: unknown) => void>();
 let left: readonly Unconfirmed[] = [];
 onSessionChange(notify);
 
@@ -35,6 +36,16 @@ export function onUnconfirmedChange(listener: () => void): () => void {
   listeners.add(listener);
   notify();
   return () => listeners.delete(listener);
+}
+
+/** @param listener - gets the error of each change that fails after its form was closed. */
+export function onLeftFailure(listener: (error: unknown) => void): () => void {
+  failureListeners.add(listener);
+  return () => failureListeners.delete(listener);
+}
+
+export function reportLeftFailure(error: unknown): void {
+  for (const listener of failureListeners) listener(error);
 }
 
 export function findUnconfirmed(path: string, init: object): Unconfirmed | undefined {

@@ -1,6 +1,5 @@
 import type { ErrorCode } from '@account-management/client';
-import { currentLanguage, format, t, tValue } from '../i18n/index.ts';
-import type { Schemas } from './paths.ts';
+import { currentLanguage, format, hasValue, t, tValue } from '../i18n/index.ts';
 
 // The service answers in English. In another language, the console shows messages of its own: by the code of an error, and by the
 // rule that a field breaks. An unknown text is shown as it is after a message that fits.
@@ -15,19 +14,6 @@ const LABELS = 'field';
 
 const FIELDS: Readonly<Record<string, string>> = { transactionRef: 'reference', paymentDate: 'date' };
 
-type AccountStatus = Schemas['AccountStatus'];
-
-const ACCOUNT_STATUSES: Readonly<Record<AccountStatus, true>> = {
-  pending: true,
-  active: true,
-  suspended: true,
-  defaulted: true,
-  repossessed: true,
-  completed: true,
-  written_off: true,
-  cancelled: true,
-};
-
 /** The message of an error. */
 export function inWords(
   code: ErrorCode,
@@ -35,18 +21,14 @@ export function inWords(
   { from, to }: Readonly<Record<string, unknown>>,
 ): string {
   if (currentLanguage() === 'en') return withFieldNames(message);
-  if (isAccountStatus(from) && isAccountStatus(to))
+  // Invoices, payments and other resources also have `from` and `to`, with statuses of their own.
+  if (hasValue('accountStatus', from) && hasValue('accountStatus', to))
     return t('problemCode.transition', {
       from: tValue('accountStatus', from),
       to: tValue('accountStatus', to),
     });
   const known = tValue('problemCode', code);
   return code === 'VALIDATION_ERROR' ? `${known} (${message})` : known;
-}
-
-/** Invoices, payments and other resources also have `from` and `to`, with statuses of their own. */
-function isAccountStatus(value: unknown): value is AccountStatus {
-  return typeof value === 'string' && Object.hasOwn(ACCOUNT_STATUSES, value);
 }
 
 /** The rule that the value of a field breaks. */

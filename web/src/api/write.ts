@@ -2,10 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { MaybeOptionalInit } from 'openapi-fetch';
 import type { PathsWithMethod } from 'openapi-typescript-helpers';
 import { useEffect, useRef } from 'react';
-import { t } from '../i18n/index.ts';
-import { toast } from '../ui/toast.tsx';
 import { client } from './client.ts';
-import { explain } from './explain.ts';
 import type { Paths } from './paths.ts';
 import { isErrorBody, type Problem, problemOf } from './problem.ts';
 import {
@@ -13,6 +10,7 @@ import {
   findUnconfirmed,
   leaveUnconfirmed,
   removeUnconfirmed,
+  reportLeftFailure,
   setRunning,
   type Unconfirmed,
 } from './unconfirmed.ts';
@@ -80,9 +78,7 @@ export function useWrite<Method extends WriteMethod, Path extends PathsWithMetho
         lastKey.current = { content: '', key: '' };
         removeUnconfirmed(key);
       }
-      // No form can show the problem any more.
-      if (error && isLeft.current && !leavesDoubt(error))
-        toast({ tone: 'bad', text: failureOf(error), seconds: 20 });
+      if (error && isLeft.current && !leavesDoubt(error)) reportLeftFailure(error);
       if (error) throw error;
       return data?.data;
     },
@@ -123,11 +119,6 @@ export async function sendAgain({ key, path, init }: Unconfirmed, signal: AbortS
   if (!leavesDoubt(error)) removeUnconfirmed(key);
   if (error) throw error;
   return data?.data;
-}
-
-/** Why a change failed whose form is closed. */
-export function failureOf(error: unknown): string {
-  return `${t('form.failed')}: ${explain(error)}`;
 }
 
 /** After these errors, the service may have made the change: an earlier request with the same key may have had a lost answer. */

@@ -77,6 +77,11 @@ export function tValue(
   return fill(messages[language][`${group}.${value}` as MessageKey] ?? nameOfKey(value), parameters);
 }
 
+/** Whether the catalogue has a message for a value. */
+export function hasValue(group: Group, value: unknown): value is string {
+  return typeof value === 'string' && `${group}.${value}` in messages[language];
+}
+
 /** Converts an identifier to words: "Panel watts" for `panelWatts` or `panel_watts`. Other names stay as they are. */
 export function nameOfKey(key: string): string {
   if (!/^[a-z]{2}[a-z\d]*((_[a-z\d]+)*|([A-Z][a-z\d]+)*)$/.test(key)) return key;

@@ -1,6 +1,7 @@
 export {
   changeLanguage,
   currentLanguage,
+  hasValue,
   LANGUAGES,
   type Language,
   loadMessages,

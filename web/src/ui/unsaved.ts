@@ -3,23 +3,30 @@ import { t } from '../i18n/index.ts';
 /** The dialogs with typed text. */
 const unsaved = new Set<symbol>();
 
-interface Entry {
-  isGuard?: boolean;
+/** The state of a guard: an entry of the history that `guardHistory` has added above an entry of the same page. */
+interface Guard {
+  /** The address of the entry below the guard. */
+  below: string;
 }
 
-/** Whether the current entry of the history is one that `guardHistory` has added. */
-let isOnGuard = false;
+/** The guard that is the current entry of the history. */
+let guard: Guard | undefined;
 readEntry(); // The page may have been reloaded on a guard.
 
 addEventListener('beforeunload', (event) => {
   if (unsaved.size > 0) event.preventDefault();
 });
 // wouter reports its own changes of the history by these two events.
-for (const type of ['pushState', 'replaceState']) addEventListener(type, readEntry);
+addEventListener('pushState', readEntry);
+addEventListener('replaceState', () => {
+  // The entry below is still of the same page, so Back must still leave both.
+  if (guard) History.prototype.replaceState.call(history, guard, '', location.href);
+});
 addEventListener('popstate', () => {
-  const leftGuard = isOnGuard;
+  const left = guard;
   readEntry();
-  if (!leftGuard || isOnGuard) return;
+  // Any other move leads to another page, or to another guard.
+  if (!left || guard || location.href !== left.below) return;
   if (unsaved.size > 0 && !mayDiscard()) return guardHistory();
   unsaved.clear();
   history.back(); // The entry below the guard is the same page.
@@ -44,11 +51,12 @@ export function mayDiscard(): boolean {
 
 /** Adds an entry for the same page, so that Back leads there first. */
 function guardHistory(): void {
-  if (!isOnGuard)
-    History.prototype.pushState.call(history, { isGuard: true } satisfies Entry, '', location.href);
-  isOnGuard = true;
+  if (guard) return;
+  guard = { below: location.href };
+  History.prototype.pushState.call(history, guard, '', location.href);
 }
 
 function readEntry(): void {
-  isOnGuard = (history.state as Entry | null)?.isGuard === true;
+  const state = history.state as Partial<Guard> | null;
+  guard = typeof state?.below === 'string' ? { below: state.below } : undefined;
 }

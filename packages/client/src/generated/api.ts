@@ -11786,10 +11786,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -12300,10 +12297,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -12946,10 +12940,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -13192,10 +13183,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -13348,10 +13336,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -13918,10 +13903,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -14228,10 +14210,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -14322,10 +14301,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -15462,10 +15438,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -15562,10 +15535,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -16281,10 +16251,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -16373,10 +16340,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -16531,10 +16495,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -16926,10 +16887,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -17466,10 +17424,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -17773,10 +17728,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -17866,10 +17818,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -18178,10 +18127,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -18330,10 +18276,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -19031,10 +18974,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -19139,10 +19079,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -19251,10 +19188,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -19359,10 +19293,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -20278,10 +20209,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -20419,10 +20347,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -20560,10 +20485,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -20861,10 +20783,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -21105,10 +21024,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -21341,10 +21257,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -21693,10 +21606,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -22099,10 +22009,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -22435,10 +22342,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -22703,10 +22607,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -23103,10 +23004,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -23730,10 +23628,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -24413,10 +24308,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -24563,10 +24455,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -24648,10 +24537,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -24733,10 +24619,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -26091,10 +25974,7 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /**
-                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
-                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
-                 */
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
                 "Idempotency-Key"?: string;
             };
             path: {

@@ -180,7 +180,7 @@ function NewCustomer({ sale, onDone, onChoose, onBack }: NewCustomerProps) {
 
 /** Without an answer the sale goes on, because the service checks the customer again when the sale is saved. */
 const CHECK_MS = 4_000;
-/** The fewest characters that the service reads as a phone number. */
+/** Without a connection, the service cannot check the phone, so what cannot be a phone number is refused here. */
 const PHONE = /^[+\d\s()./-]*$/;
 const FEWEST_DIGITS = 6;
 

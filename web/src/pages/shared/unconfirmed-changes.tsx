@@ -1,13 +1,15 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { useRef, useState, useSyncExternalStore } from 'react';
+import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { Link, useLocation } from 'wouter';
+import { explain } from '../../api/explain.ts';
 import {
+  onLeftFailure,
   onUnconfirmedChange,
   stopUnconfirmed,
   type Unconfirmed,
   unconfirmedChanges,
 } from '../../api/unconfirmed.ts';
-import { failureOf, sendAgain } from '../../api/write.ts';
+import { sendAgain } from '../../api/write.ts';
 import { format, t, tCount } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Notice } from '../../ui/feedback.tsx';
@@ -17,6 +19,7 @@ import { isSentForApproval } from './approval.ts';
 /** The changes whose answer is lost, and whose form is closed. */
 export function UnconfirmedChanges() {
   const changes = useSyncExternalStore(onUnconfirmedChange, unconfirmedChanges);
+  useEffect(() => onLeftFailure(showFailure), []);
   if (changes.length === 0) return null;
   return (
     <section aria-label={t('form.unconfirmed')} className="unconfirmed">
@@ -30,6 +33,11 @@ export function UnconfirmedChanges() {
       </Notice>
     </section>
   );
+}
+
+/** Says why a change failed whose form is closed. */
+function showFailure(error: unknown): void {
+  toast({ tone: 'bad', text: `${t('form.failed')}: ${explain(error)}`, seconds: 20 });
 }
 
 function Change({ change }: { change: Unconfirmed }) {
@@ -46,7 +54,7 @@ function Change({ change }: { change: Unconfirmed }) {
       toast({ text: doneText(answer) });
     } catch (error) {
       if (controller.current.signal.aborted) return;
-      toast({ tone: 'bad', text: failureOf(error), seconds: 20 });
+      showFailure(error);
     } finally {
       setIsSending(false);
       void queries.invalidateQueries();
