@@ -86,7 +86,7 @@ export function customerRoutes(api: Api, context: Context, slots: SharedSlots): 
         operationId: 'checkCustomer',
         summary: 'Check a customer without registering it',
         description:
-          'Applies the rules of `POST /api/customers`, and stores nothing. A form can so show a problem before it is complete.',
+          'Applies the rules of `POST /api/customers`, and stores nothing. So a form can show a problem before it is complete.',
         body: NewCustomer,
         response: { 200: Envelope(CheckedCustomer, 'The customer can be registered.') },
       },

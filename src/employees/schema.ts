@@ -3,10 +3,12 @@ import { ExternalFields, ShownExternalFields } from '../core/http/external-ids.t
 import { Id, Nullable, Text, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 
+const phone = (format: string) => Nullable(Type.String({ maxLength: 30, format }));
+
 const fields = {
   name: Text(200),
   /** Also accepts a number that is stored since an earlier version, and that is not changed. */
-  phone: Nullable(Type.String({ maxLength: 30, format: 'changed-phone' })),
+  phone: phone('changed-phone'),
   active: Type.Boolean(),
   ...ExternalFields,
 };
@@ -14,7 +16,7 @@ const fields = {
 export const NewEmployee = Type.Object(
   {
     name: fields.name,
-    phone: Type.Optional(Nullable(Type.String({ maxLength: 30, format: 'phone' }))),
+    phone: Type.Optional(phone('phone')),
     active: Type.Optional(fields.active),
     ...ExternalFields,
   },

@@ -1,7 +1,6 @@
 import { ACCOUNT_STATUSES, needsReason } from '../account-status/rules.ts';
 import { FREQUENCIES } from '../pay-plans/schema.ts';
 import { PROVIDER_NAMES } from '../payments/provider-name-rules.ts';
-import type { GuardVersion } from './spreadsheet-guard-rules.ts';
 
 // The files of a portfolio. The import, the export, the templates and docs/portfolio-import.md use the table `FORMAT`. No file is
 // required. An import assigns ids in the order of the file, because payments of one day are applied in the order of their ids.
@@ -78,7 +77,6 @@ export type FileName = (typeof FILE_NAMES)[number];
  * which a person writes files and earlier versions of the service wrote exports.
  */
 export const VERSION_COLUMN = 'format_2';
-export type FormatVersion = GuardVersion;
 
 const externalId: Kind = { kind: 'external_id' };
 const fromZero: Kind = { kind: 'amount', allowsZero: true };

@@ -31,7 +31,7 @@ const CONVERTED = [
 ].join('|');
 
 /** Version 1 guards fewer texts, so an apostrophe before other texts is a part of them. */
-export type GuardVersion = 1 | 2;
+export type FormatVersion = 1 | 2;
 
 /**
  * Matches a text that a spreadsheet would change. Apostrophes before it are allowed: `guarded` adds one more to them, so that
@@ -40,7 +40,7 @@ export type GuardVersion = 1 | 2;
 const NEEDS_GUARD_BY_VERSION = {
   1: `^'*([${SPACE}]*[${OPERATOR}]|[${SPACE}]*(0[0-9]+|[0-9]{16,})[${SPACE}]*$)`,
   2: `^'*(?!')([${SPACE}]*[${OPERATOR}]|(${CONVERTED})$)`,
-} as const satisfies Record<GuardVersion, string>;
+} as const satisfies Record<FormatVersion, string>;
 /** Of version 2, which exports have. */
 export const NEEDS_GUARD = NEEDS_GUARD_BY_VERSION[2];
 /** Matches a separator before a formula. A spreadsheet can split the cell at the separator, and run the formula. */
@@ -53,12 +53,12 @@ const GUARDED = {
 const GUARDED_AFTER = new RegExp(NEEDS_GUARD_AFTER.replace(')(', ")'("), 'g');
 
 /** Adds an apostrophe before each part that a spreadsheet would change. */
-export function guarded(text: string, version: GuardVersion): string {
+export function guarded(text: string, version: FormatVersion): string {
   const inside = text.replace(new RegExp(NEEDS_GUARD_AFTER, 'g'), "$1'");
   return new RegExp(NEEDS_GUARD_BY_VERSION[version]).test(text) ? `'${inside}` : inside;
 }
 
 /** Removes the apostrophes that `guarded` of this version adds. */
-export function unguarded(text: string, version: GuardVersion): string {
+export function unguarded(text: string, version: FormatVersion): string {
   return text.replace(GUARDED_AFTER, '$1').replace(GUARDED[version], '');
 }

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db, Tx } from '../core/database/db.ts';
 import { literalList } from '../core/database/literal-list.ts';
+import { STATUSES } from '../payments/providers/mobilemoney-words.ts';
 import { COMPARED_RESULTS } from './rules.ts';
 import type { ProviderStatementRow, StatementLineRow } from './store.ts';
 
@@ -81,7 +82,7 @@ export async function compareOtherLines(tx: Tx, id: number, provider: string): P
         where r.is_reversal and r.receipt = l.linked_receipt and p.status = 'reversed'
         limit 1) p on true
       where l.statement_id = ${id} and l.linked_receipt <> l.receipt and l.amount_minor > 0
-        and l.result in ('other', 'contradictory') and l.provider_status ~* '^completed?$'),
+        and l.result in ('other', 'contradictory') and lower(l.provider_status) in ${literalList(STATUSES.completed)}),
     changed as (
       select *, (case when payment_id is null then 'other' else 'contradictory' end)::provider_line_result as result
       from compared

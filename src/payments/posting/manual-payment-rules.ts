@@ -168,7 +168,8 @@ function mayKeepBoth({ actor, bothAreReal }: ManualPayment): boolean {
 
 function similarError({ actor }: ManualPayment, { id, provider_trans_id: transId }: KnownPayment): AppError {
   const message =
-    `The provider has reported a payment of the same amount as ${transId}, which the reference contains, or which differs from it only in O and 0, or in I and 1. ` +
+    `The provider has reported ${transId}, a payment of the same amount. The reference contains this id, or differs from it only in ` +
+    'O and 0, or in I and 1. ' +
     (mayDo(actor, 'payments:assign')
       ? 'If both payments are real, send bothAreReal: true.'
       : 'If both payments are real, ask finance to record this payment.');

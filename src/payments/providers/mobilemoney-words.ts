@@ -3,8 +3,8 @@
  * money: the row is kept for staff, with its text.
  */
 
-/** Transaction statuses. */
-const STATUSES = {
+/** Transaction statuses, in small letters. */
+export const STATUSES = {
   completed: ['completed', 'complete'],
   /** No money has moved. */
   incomplete: [

@@ -13,8 +13,8 @@ import { maxAmountMinor, maxAmountText, minorToText, parseMinor } from '../../co
 import { isE164, readPhone } from '../../core/values/phone.ts';
 import { withoutQuotes } from '../../core/values/quoted-text.ts';
 import { isVisibleId, isVisibleText } from '../../core/values/text.ts';
-import type { Column, FileName, FormatVersion } from '../format-rules.ts';
-import { unguarded } from '../spreadsheet-guard-rules.ts';
+import type { Column, FileName } from '../format-rules.ts';
+import { type FormatVersion, unguarded } from '../spreadsheet-guard-rules.ts';
 
 // Reads the cells of CSV files that a person may have edited in a spreadsheet. The values are texts for COPY: an amount is in
 // minor units, a date is YYYY-MM-DD, and an account number is an account id.

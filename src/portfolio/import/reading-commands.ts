@@ -10,8 +10,8 @@ import {
   type SheetRow,
   XlsxError,
 } from '../../core/values/xlsx-records.ts';
-import { type Column, type FileName, FORMAT, type FormatVersion, VERSION_COLUMN } from '../format-rules.ts';
-import { unguarded } from '../spreadsheet-guard-rules.ts';
+import { type Column, type FileName, FORMAT, VERSION_COLUMN } from '../format-rules.ts';
+import { type FormatVersion, unguarded } from '../spreadsheet-guard-rules.ts';
 import {
   allowedIn,
   type CellSettings,

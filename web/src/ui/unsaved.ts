@@ -7,6 +7,8 @@ const unsaved = new Set<symbol>();
 interface Guard {
   /** The address of the entry below the guard. */
   below: string;
+  /** The address of the guard, which a page can replace, for example when it closes a dialog. */
+  address: string;
 }
 
 /** The guard that is the current entry of the history. */
@@ -20,7 +22,9 @@ addEventListener('beforeunload', (event) => {
 addEventListener('pushState', readEntry);
 addEventListener('replaceState', () => {
   // The entry below is still of the same page, so Back must still leave both.
-  if (guard) History.prototype.replaceState.call(history, guard, '', location.href);
+  if (!guard) return;
+  guard = { ...guard, address: location.href };
+  History.prototype.replaceState.call(history, guard, '', location.href);
 });
 addEventListener('popstate', () => {
   const left = guard;
@@ -29,7 +33,9 @@ addEventListener('popstate', () => {
   if (!left || guard || location.href !== left.below) return;
   if (unsaved.size > 0 && !mayDiscard()) return guardHistory();
   unsaved.clear();
-  history.back(); // The entry below the guard is the same page.
+  // The entry below the guard is the same page. Forward leads there, as the page was last.
+  History.prototype.replaceState.call(history, null, '', left.address);
+  history.back();
 });
 
 export function hasUnsaved(): boolean {
@@ -52,11 +58,11 @@ export function mayDiscard(): boolean {
 /** Adds an entry for the same page, so that Back leads there first. */
 function guardHistory(): void {
   if (guard) return;
-  guard = { below: location.href };
+  guard = { below: location.href, address: location.href };
   History.prototype.pushState.call(history, guard, '', location.href);
 }
 
 function readEntry(): void {
-  const state = history.state as Partial<Guard> | null;
-  guard = typeof state?.below === 'string' ? { below: state.below } : undefined;
+  const state = history.state as Guard | null;
+  guard = state && 'below' in state ? state : undefined;
 }

@@ -577,7 +577,7 @@ export interface paths {
         put?: never;
         /**
          * Check a customer without registering it
-         * @description Applies the rules of `POST /api/customers`, and stores nothing. A form can so show a problem before it is complete.
+         * @description Applies the rules of `POST /api/customers`, and stores nothing. So a form can show a problem before it is complete.
          *
          *     Needs the permission `customers:create` (roles: admin, manager, agent).
          */
@@ -11786,7 +11786,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -12297,7 +12300,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -12940,7 +12946,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -13183,7 +13192,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -13336,7 +13348,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -13903,7 +13918,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -14210,7 +14228,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -14301,7 +14322,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -15438,7 +15462,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -15535,7 +15562,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -16251,7 +16281,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -16340,7 +16373,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -16495,7 +16531,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -16887,7 +16926,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -17424,7 +17466,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -17728,7 +17773,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -17818,7 +17866,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -18127,7 +18178,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -18276,7 +18330,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -18974,7 +19031,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -19079,7 +19139,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -19188,7 +19251,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -19293,7 +19359,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -20209,7 +20278,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -20347,7 +20419,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -20485,7 +20560,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -20783,7 +20861,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -21024,7 +21105,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -21257,7 +21341,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -21606,7 +21693,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -22009,7 +22099,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -22342,7 +22435,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -22607,7 +22703,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -23004,7 +23103,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -23628,7 +23730,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -24308,7 +24413,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -24455,7 +24563,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -24537,7 +24648,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -24619,7 +24733,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -25974,7 +26091,10 @@ export interface operations {
                  * @example import-2026-11-02.1
                  */
                 "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.
+                 * @example 5f0c1f6e-2c0c-4c3e-9a3b-6f6d7c0b8f11
+                 */
                 "Idempotency-Key"?: string;
             };
             path: {

@@ -46,9 +46,9 @@ export const providerStatements = {
   'providerStatements.differences.none': 'Nothing to do',
   'providerStatements.reconciledCount': 'Reconciled',
   'providerStatements.elsewhere.one':
-    '{count} more was reconciled in another way, such as with an earlier statement',
+    '{count} more was reversed, or reconciled in another way, such as with an earlier statement',
   'providerStatements.elsewhere.other':
-    '{count} more were reconciled in another way, such as with an earlier statement',
+    '{count} more were reversed, or reconciled in another way, such as with an earlier statement',
   'providerStatements.imported': '{count} imported',
   'providerStatements.isReconciled': 'Reconciled',
   'providerStatements.results': 'Compared with the books',

@@ -49,9 +49,9 @@ export const providerStatements: Record<keyof typeof en, string> = {
   'providerStatements.differences.none': 'Hakuna la kufanya',
   'providerStatements.reconciledCount': 'Yaliyosuluhishwa',
   'providerStatements.elsewhere.one':
-    'Malipo {count} zaidi yalisuluhishwa kwa njia nyingine, kama kwa taarifa ya awali',
+    'Malipo {count} zaidi yalibatilishwa, au yalisuluhishwa kwa njia nyingine, kama kwa taarifa ya awali',
   'providerStatements.elsewhere.other':
-    'Malipo {count} zaidi yalisuluhishwa kwa njia nyingine, kama kwa taarifa ya awali',
+    'Malipo {count} zaidi yalibatilishwa, au yalisuluhishwa kwa njia nyingine, kama kwa taarifa ya awali',
   'providerStatements.imported': '{count} yameingizwa',
   'providerStatements.isReconciled': 'Yamesuluhishwa',
   'providerStatements.results': 'Ikilinganishwa na vitabu',
