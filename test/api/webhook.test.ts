@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { AccountStatus } from '../../src/core/database/tables.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
@@ -18,6 +18,7 @@ import {
   reverse,
   runJobs,
   setToday,
+  startServiceForTest,
   useInstance,
   useService,
   wrongFields,
@@ -1275,6 +1276,18 @@ describe('with a secret', () => {
       service.context.db,
     );
     expect(rows).toEqual([]);
+  });
+
+  it('warns of a refused call in the log, without the secret', async () => {
+    const secured = await startServiceForTest({ WEBHOOK_SECRET: 'open sesame' });
+    const warned = vi.spyOn(secured.parts.log, 'warn');
+    await notify(secured, {}, { query: '?token=open' });
+    expect(warned.mock.calls).toEqual([
+      [
+        { provider: 'mobilemoney', client: '127.0.0.1' },
+        'A call of the provider was refused: Send the webhook secret as X-Webhook-Secret or as ?token=.',
+      ],
+    ]);
   });
 });
 

@@ -89,7 +89,16 @@ export function optionsOf(
     // Do not validate by the schema: `read` accepts more than the schema, and the gateway may add query parameters.
     validatorCompiler: () => () => true,
     onRequest: async (request: FastifyRequest) => {
-      provider.authenticate(request, config);
+      try {
+        provider.authenticate(request, config);
+      } catch (error) {
+        const { message } = error as Error;
+        request.log.warn(
+          { provider: provider.name, client: request.ip },
+          `A call of the provider was refused: ${message}`,
+        );
+        throw error;
+      }
       request.headers['content-type'] = JSON_TYPE; // Gateways send various content types.
     },
   } satisfies RouteShorthandOptions;
