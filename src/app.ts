@@ -38,6 +38,7 @@ import { kycRoutes } from './kyc/routes.ts';
 import { providerStatusRoutes } from './lost-notifications/routes.ts';
 import { readProviderStatus } from './lost-notifications/view.ts';
 import { findSilentProviders } from './lost-notifications/watch-store.ts';
+import { overviewRoutes } from './overviews/routes.ts';
 import { payPlanRoutes } from './pay-plans/routes.ts';
 import { paymentMethodRoutes } from './payment-methods/routes.ts';
 import { paymentRequestRoutes } from './payment-requests/routes.ts';
@@ -214,6 +215,7 @@ export function buildApp({
     commissionRoutes(api, context);
     searchRoutes(api, context);
     reportRoutes(api, context, { copies, summaries, reports });
+    overviewRoutes(api, context, summaries);
     exportRoutes(api, context, copies);
     importRoutes(api, context, copies);
     proofRoutes(api, context, verifier);

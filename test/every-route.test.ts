@@ -170,6 +170,8 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'GET /reports/accounts/summary': ALL_BUT_AGENTS,
   'GET /reports/payments': ALL_BUT_AGENTS,
   'GET /reports/refunds.csv': ALL_BUT_AGENTS,
+  'GET /reports/today': EVERYONE, // a part that the role may not read is null
+  'GET /reports/today/money': ALL_BUT_AGENTS,
   'GET /reports/proof': ALL_BUT_AGENTS,
   'GET /reports/proof/last': ALL_BUT_AGENTS,
 };

@@ -1,4 +1,4 @@
-import type { Locator, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { notification } from '../support/http.ts';
 import {
@@ -60,32 +60,18 @@ describe.skipIf(!HAS_BROWSER)('the page Today', () => {
     await expectAccessible(page);
   });
 
-  it('compares the money of today and of the week with the week before, in words and without a further request', async () => {
+  it('compares the money of today and of the week with the week before, in words', async () => {
     const weekday = { weekday: 'short', timeZone: 'UTC' } as const;
     const day = new Intl.DateTimeFormat('en-KE', weekday).format(new Date(dayBefore(7)));
     const changes = async (page: Page) => {
-      // All reports are read, so that those of the next page are not refused.
-      await page.locator('.stat-hint', { hasText: 'due' }).nth(1).waitFor();
       await page.locator('.stat-change').nth(1).waitFor();
       const [today, week] = await page.locator('.stat-change').all();
       return today && week && [await textOf(today), await textOf(week)];
     };
-    const reports: string[] = [];
-    const page = await console.open('/find');
-    page.on('request', (request) => {
-      const { pathname } = new URL(request.url());
-      if (pathname.startsWith('/api/reports/')) reports.push(pathname);
-    });
-    await page.getByRole('link', { name: 'Today' }).click();
+    const page = await console.open('/today');
     expect(await changes(page)).toEqual([
       `Nothing was received last ${day}`,
       `Nothing was received last week up to ${day}`,
-    ]);
-    expect(reports.sort()).toEqual([
-      '/api/reports/accounts/summary',
-      '/api/reports/accounts/summary',
-      '/api/reports/payments',
-      '/api/reports/proof/last',
     ]);
     await expectAccessible(page);
     await page.context().close();
@@ -106,26 +92,24 @@ describe.skipIf(!HAS_BROWSER)('the page Today', () => {
     expect((await changesAfter(2000))?.[0]).toBe(`50% less so far than last ${day}: KES 4,000.00`);
   });
 
-  it.each(SIZES)(
-    'offers to try again in the place of a figure whose report failed (%s)',
-    async (_name, viewport) => {
-      const page = await console.open('/find', { viewport });
-      const week = page.locator('.stat', { hasText: 'Received this week' });
-      const retry = (stat: Locator) => stat.getByRole('button', { name: 'Try again' });
-      const today = page.locator('.stat', { hasText: 'Received today' });
-      await page.route('**/api/reports/payments?*', (route) => route.fulfill({ status: 500, body: '' }));
+  it.each([
+    ['money', 'reports/today/money', 'Needs attention', 'Received today'],
+    ['work', 'reports/today', 'Received today', 'Needs attention'],
+  ])(
+    'shows the rest and offers to try again, if the %s cannot be read',
+    async (_name, path, shown, missing) => {
+      const page = await console.open('/find');
+      await page.route(`**/api/${path}`, (route) => route.fulfill({ status: 500, body: '' }));
       await page.goto(`${console.origin}/today`);
-      await page.getByText('Received in the last seven days').waitFor();
-      for (const stat of [today, week]) {
-        await retry(stat).waitFor();
-        expect(await stat.locator('.stat-value').textContent()).toBe('–');
-        expect(await stat.textContent()).toContain('This could not be loaded');
-      }
-      await page.getByRole('alert').getByRole('button', { name: 'Try again' }).waitFor();
+      const retry = page.getByRole('alert').getByRole('button', { name: 'Try again' });
+      await retry.waitFor();
+      await page.getByText(shown, { exact: true }).waitFor();
+      expect(await page.getByText('This could not be loaded').count()).toBe(1);
       await expectAccessible(page);
-      await page.unroute('**/api/reports/payments?*');
-      await retry(week).click();
-      for (const stat of [today, week]) await stat.locator('.stat-value', { hasText: 'KES' }).waitFor();
+      await page.unroute(`**/api/${path}`);
+      await retry.click();
+      await page.getByText(missing, { exact: true }).waitFor();
+      await page.locator('.rows li, .stat').nth(6).waitFor();
       expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
       await page.context().close();
       console.complaints.splice(0); // The browser reports the answer 500.

@@ -22,6 +22,17 @@ export const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   ledger: ['account-status'],
   // Payments whose notification was lost are posted like notifications.
   'lost-notifications': ['payments'],
+  // An overview has what a page of the console shows, from the functions of all these features.
+  overviews: [
+    'account-status',
+    'accounts',
+    'approvals',
+    'lost-notifications',
+    'payments',
+    'proof',
+    'reports',
+    'webhook-endpoints',
+  ],
   // A payment is posted to an account, which may be found by the national id of a customer. A reversal may need approval.
   payments: ['account-status', 'accounts', 'approvals', 'customers', 'ledger'],
   // A payment request asks for money that an account owes, and its answer is posted like a notification.

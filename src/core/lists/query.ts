@@ -196,6 +196,13 @@ export function defineList<Extra extends TProperties>(
     fields,
     /** The schema of the query string. A handler receives the parsed plan as `request.query`. */
     query: Type.Unsafe<ListQuery<Extra>>(Object.assign(schema, { [PARSE]: parse })),
+    /** The plan of a query that the service makes itself, such as `{ 'filter[status]': { eq: 'pending' }, limit: 1 }`. */
+    plan(given: Given, business: BusinessSettings): ListQuery<Extra> {
+      const { value, problems } = parse(given, business);
+      if (problems.length > 0)
+        throw new Error(`A query of the service is wrong: ${JSON.stringify(problems)}`);
+      return value as ListQuery<Extra>;
+    },
   };
 }
 

@@ -15,6 +15,7 @@ import {
   lastOfMonth,
   later,
   localTimeUtc,
+  mondayOf,
   type PlainDate,
   parseCompactTime,
   parsePlainDate,
@@ -182,6 +183,17 @@ describe('date arithmetic', () => {
     const [a, b] = [date('2023-12-31'), date('2024-01-01')];
     expect([earlier(a, b), earlier(b, a), earlier(a, a)]).toEqual([a, a, a]);
     expect([later(a, b), later(b, a), later(b, b)]).toEqual([b, b, b]);
+  });
+
+  it.each([
+    ['2026-11-02', '2026-11-02'],
+    ['2026-11-08', '2026-11-02'],
+    ['2026-11-09', '2026-11-09'],
+    ['2024-03-01', '2024-02-26'],
+    ['1970-01-04', '1969-12-29'],
+    ['1969-12-29', '1969-12-29'],
+  ])('finds the Monday of the week of %s', (day, monday) => {
+    expect(mondayOf(date(day))).toBe(monday);
   });
 
   it('finds the first and the last day of a month', () => {

@@ -182,6 +182,14 @@ export function later(a: PlainDate, b: PlainDate): PlainDate {
   return a >= b ? a : b;
 }
 
+const A_MONDAY = '1970-01-05' as PlainDate;
+
+/** The Monday of the week of a date. */
+export function mondayOf(date: PlainDate): PlainDate {
+  const days = daysBetween(A_MONDAY, date) % 7;
+  return addDays(date, days < 0 ? -days - 7 : -days);
+}
+
 export function firstOfMonth(date: PlainDate): PlainDate {
   return `${date.slice(0, 7)}-01` as PlainDate;
 }

@@ -13,24 +13,25 @@ interface LiveEvent {
 }
 
 const RECONNECT_MS = 2_000;
-/** The queries are read once for all events that arrive within this time. */
-const COLLECT_MS = 300;
-/** The same for the queries of reports. The time is longer, because a report reads many rows. */
-const COLLECT_FOR_REPORTS_MS = 15_000;
-
-const LAST_PROOF = '/api/reports/proof/last';
+const TODAY = '/api/reports/today';
+/**
+ * Queries are read once for all events that arrive within this time, by kind of query. The work of today counts the rows of several
+ * lists, and a report reads many rows.
+ */
+const COLLECT_MS = { report: 60_000, today: 3_000, other: 300 };
 
 /** The path prefixes of the queries that show a resource. Default: the plural, such as `/api/products` for `product`. */
 const PATHS: Readonly<Partial<Record<Resource, readonly string[]>>> = {
   account: ['/api/accounts', '/api/approvals', '/api/reports'],
   payment: ['/api/payments', '/api/accounts', '/api/approvals', '/api/reports', '/api/reconciliations'],
-  approval: ['/api/approvals', '/api/payments/{id}', '/api/accounts/{id}'],
+  approval: ['/api/approvals', '/api/payments/{id}', '/api/accounts/{id}', TODAY],
   payment_request: ['/api/payment-requests', '/api/accounts/{accountId}/payment-requests'],
   status_query: ['/api/status-queries'],
-  notification: ['/api/notifications', '/api/payments'],
+  notification: ['/api/notifications', '/api/payments', TODAY],
   provider_statement: ['/api/reconciliations'],
   commission_rule: ['/api/commissions'],
-  proof: [LAST_PROOF],
+  webhook_endpoint: ['/api/webhook-endpoints', TODAY],
+  proof: [TODAY],
 };
 /** After these events all queries are repeated, because the imported or deleted rows have no events of their own. */
 const BULK_EVENTS = ['import.completed', 'import.undone'];
@@ -60,10 +61,7 @@ export function followEvents(queries: QueryClient): () => void {
 }
 
 async function run(queries: QueryClient, signal: AbortSignal, mayMissEvents: boolean): Promise<void> {
-  const collectors = [
-    createCollector(COLLECT_MS, (path) => !isReport(path)),
-    createCollector(COLLECT_FOR_REPORTS_MS, isReport),
-  ];
+  const collectors = KINDS.map(createCollector);
   for (let after = 'from=latest', isLate = mayMissEvents; !signal.aborted; isLate = true) {
     try {
       const stream = await open(after, signal);
@@ -80,23 +78,27 @@ async function run(queries: QueryClient, signal: AbortSignal, mayMissEvents: boo
     await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));
   }
 
-  /** Collects events for `ms` milliseconds. Then repeats the queries that they concern and whose path `isIncluded` accepts. */
-  function createCollector(ms: number, isIncluded: (path: string) => boolean) {
+  /** Collects events for the time of a kind of queries. Then repeats the queries of this kind that the events concern. */
+  function createCollector(kind: Kind) {
     const collected: LiveEvent[] = [];
     const readAgain = () => {
       const events = collected.splice(0);
       void queries.invalidateQueries({
-        predicate: ({ queryKey }) => isIncluded(String(queryKey[1])) && concerns(queryKey, events),
+        predicate: ({ queryKey }) => kindOf(String(queryKey[1])) === kind && concerns(queryKey, events),
       });
     };
     return (event: LiveEvent) => {
-      if (collected.push(event) === 1) setTimeout(readAgain, ms);
+      if (collected.push(event) === 1) setTimeout(readAgain, COLLECT_MS[kind]);
     };
   }
 }
 
-function isReport(path: string): boolean {
-  return path.startsWith('/api/reports') && path !== LAST_PROOF;
+type Kind = keyof typeof COLLECT_MS;
+const KINDS = Object.keys(COLLECT_MS) as Kind[];
+
+function kindOf(path: string): Kind {
+  if (path === TODAY) return 'today';
+  return path.startsWith('/api/reports') ? 'report' : 'other';
 }
 
 async function open(after: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {

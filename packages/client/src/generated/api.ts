@@ -2296,6 +2296,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/reports/today": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show the work of today
+         * @description What waits for staff, and the accounts that have been late for the longest time, in one quick answer. A part that needs a permission that the caller does not have is null. `GET /reports/today/money` has the money.
+         *
+         *     Needs the permission `accounts:read` (roles: admin, manager, finance, agent, viewer).
+         */
+        get: operations["getTodayWork"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/reports/today/money": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show the money of today and this week
+         * @description The money received today and since Monday, each compared with the same days of the week before, and the outstanding sum. The figures are those of `GET /reports/payments` and `GET /reports/accounts/summary`, from one snapshot. Like a summary, the answer reads all accounts, so request it at most once a minute.
+         *
+         *     Needs the permission `reports:read` (roles: admin, manager, finance, viewer).
+         */
+        get: operations["getTodayMoney"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/exports/portfolio": {
         parameters: {
             query?: never;
@@ -6485,6 +6529,54 @@ export interface components {
         MetadataFilter: {
             [key: string]: string;
         };
+        /** @description The money of today, or of the week from Monday to today. */
+        MoneyOfDays: {
+            /**
+             * Format: date
+             * @description YYYY-MM-DD
+             */
+            startDate: string;
+            /**
+             * Format: date
+             * @description YYYY-MM-DD
+             */
+            endDate: string;
+            /** @description Without reversed payments. In units of the currency. */
+            received: number;
+            /** @description In units of the currency. */
+            refunded: number;
+            /** @description The sum received for instalments divided by the instalments due, both in the period up to asOf. Deposits and cancelled accounts are excluded. The numerator includes prepayments and arrears. */
+            collectionRate: {
+                /** @description In units of the currency. */
+                numerator: number;
+                /** @description In units of the currency. */
+                denominator: number;
+                ratio: number | null;
+                /**
+                 * Format: date
+                 * @description YYYY-MM-DD
+                 */
+                asOf: string;
+                /** @description The number of accounts behind the ratio. */
+                count: number;
+                accountsUrl: string | null;
+            };
+            /** @description The same days of the week before. */
+            before: {
+                /**
+                 * Format: date
+                 * @description YYYY-MM-DD
+                 */
+                startDate: string;
+                /**
+                 * Format: date
+                 * @description YYYY-MM-DD
+                 */
+                endDate: string;
+                /** @description Without reversed payments. In units of the currency. */
+                received: number;
+            };
+        };
         NewAccount: {
             customerId: number;
             productId: number;
@@ -9672,6 +9764,197 @@ export interface components {
             /** @description At most 100 values, separated by commas. */
             nin?: string;
             isnull?: boolean;
+        };
+        /**
+         * @example {
+         *       "currency": "KES",
+         *       "day": {
+         *         "startDate": "2026-11-02",
+         *         "endDate": "2026-11-02",
+         *         "received": 2400,
+         *         "refunded": 0,
+         *         "collectionRate": {
+         *           "numerator": 400,
+         *           "denominator": 400,
+         *           "ratio": 1,
+         *           "asOf": "2026-11-02",
+         *           "count": 1,
+         *           "accountsUrl": null
+         *         },
+         *         "before": {
+         *           "startDate": "2026-10-26",
+         *           "endDate": "2026-10-26",
+         *           "received": 1200
+         *         }
+         *       },
+         *       "week": {
+         *         "startDate": "2026-11-02",
+         *         "endDate": "2026-11-02",
+         *         "received": 2400,
+         *         "refunded": 0,
+         *         "collectionRate": {
+         *           "numerator": 400,
+         *           "denominator": 400,
+         *           "ratio": 1,
+         *           "asOf": "2026-11-02",
+         *           "count": 1,
+         *           "accountsUrl": null
+         *         },
+         *         "before": {
+         *           "startDate": "2026-10-26",
+         *           "endDate": "2026-10-26",
+         *           "received": 1200
+         *         }
+         *       },
+         *       "days": [
+         *         {
+         *           "date": "2026-10-27",
+         *           "received": 0
+         *         },
+         *         {
+         *           "date": "2026-10-28",
+         *           "received": 400
+         *         },
+         *         {
+         *           "date": "2026-10-29",
+         *           "received": 0
+         *         },
+         *         {
+         *           "date": "2026-10-30",
+         *           "received": 800
+         *         },
+         *         {
+         *           "date": "2026-10-31",
+         *           "received": 0
+         *         },
+         *         {
+         *           "date": "2026-11-01",
+         *           "received": 0
+         *         },
+         *         {
+         *           "date": "2026-11-02",
+         *           "received": 2400
+         *         }
+         *       ],
+         *       "outstanding": 19200,
+         *       "arrears": 0,
+         *       "par30": {
+         *         "numerator": 0,
+         *         "denominator": 19200,
+         *         "ratio": 0,
+         *         "asOf": "2026-11-02",
+         *         "count": 1,
+         *         "accountsUrl": null
+         *       }
+         *     }
+         */
+        TodayMoney: {
+            currency: string;
+            day: components["schemas"]["MoneyOfDays"];
+            week: components["schemas"]["MoneyOfDays"];
+            /** @description The last 7 days, of which today is the last. */
+            days: {
+                /**
+                 * Format: date
+                 * @description YYYY-MM-DD
+                 */
+                date: string;
+                /** @description Without reversed payments. In units of the currency. */
+                received: number;
+            }[];
+            /** @description Gross receivables: the balances of the accounts that are active, suspended, defaulted, repossessed. The buckets add up to this sum. */
+            outstanding: number;
+            /** @description The due part of the outstanding sum. */
+            arrears: number;
+            /** @description The balance of accounts more than 30 days past due, divided by the gross receivables. */
+            par30: {
+                /** @description In units of the currency. */
+                numerator: number;
+                /** @description In units of the currency. */
+                denominator: number;
+                ratio: number | null;
+                /**
+                 * Format: date
+                 * @description YYYY-MM-DD
+                 */
+                asOf: string;
+                /** @description The number of accounts behind the ratio. */
+                count: number;
+                accountsUrl: string | null;
+            };
+        };
+        /**
+         * @example {
+         *       "date": "2026-11-02",
+         *       "unmatchedPayments": 3,
+         *       "conflicts": 0,
+         *       "rejectedNotifications": {
+         *         "from": "2026-10-27",
+         *         "count": 0
+         *       },
+         *       "pendingApprovals": 1,
+         *       "failingWebhookEndpoints": 0,
+         *       "providers": [
+         *         {
+         *           "provider": "mobilemoney",
+         *           "lastHeardAt": "2026-11-02T08:15:30.000Z",
+         *           "isSilent": false
+         *         }
+         *       ],
+         *       "proof": {
+         *         "last": {
+         *           "readAt": "2026-11-02T23:00:04.120Z",
+         *           "checkCount": 21,
+         *           "violationCount": 0,
+         *           "failedChecks": []
+         *         },
+         *         "current": true
+         *       },
+         *       "lateAccounts": {
+         *         "statuses": [
+         *           "active",
+         *           "suspended",
+         *           "defaulted",
+         *           "repossessed"
+         *         ],
+         *         "total": 0,
+         *         "accounts": []
+         *       }
+         *     }
+         */
+        TodayWork: {
+            /**
+             * Format: date
+             * @description YYYY-MM-DD
+             */
+            date: string;
+            unmatchedPayments: number | null;
+            conflicts: number | null;
+            rejectedNotifications: {
+                /**
+                 * Format: date
+                 * @description YYYY-MM-DD
+                 */
+                from: string;
+                count: number;
+            } | null;
+            pendingApprovals: number | null;
+            failingWebhookEndpoints: number | null;
+            providers: {
+                provider: string;
+                /** Format: date-time */
+                lastHeardAt: string;
+                /** @description Whether the provider may be unable to reach the service: it has sent nothing for 24 hours, or for longer than usual. */
+                isSilent: boolean;
+            }[] | null;
+            proof: components["schemas"]["LastProof"] | null;
+            /** @description The 8 accounts that have been late for the longest time, with their customers if the caller may read them. */
+            lateAccounts: {
+                statuses: components["schemas"]["AccountStatus"][];
+                /** @description All late accounts with these statuses. */
+                total: number;
+                accounts: components["schemas"]["Account"][];
+            };
         };
         TransactionStatusAnswer: {
             status: string | null;
@@ -24201,6 +24484,213 @@ export interface operations {
                      *     1,2026-11-02,1,ACC10000012,Wanjiru Kamau,100.00,KES,Cash,RECEIPT-0002,Paid twice
                      */
                     "text/csv": string;
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getTodayWork: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Work found. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "date": "2026-11-02",
+                     *         "unmatchedPayments": 3,
+                     *         "conflicts": 0,
+                     *         "rejectedNotifications": {
+                     *           "from": "2026-10-27",
+                     *           "count": 0
+                     *         },
+                     *         "pendingApprovals": 1,
+                     *         "failingWebhookEndpoints": 0,
+                     *         "providers": [
+                     *           {
+                     *             "provider": "mobilemoney",
+                     *             "lastHeardAt": "2026-11-02T08:15:30.000Z",
+                     *             "isSilent": false
+                     *           }
+                     *         ],
+                     *         "proof": {
+                     *           "last": {
+                     *             "readAt": "2026-11-02T23:00:04.120Z",
+                     *             "checkCount": 21,
+                     *             "violationCount": 0,
+                     *             "failedChecks": []
+                     *           },
+                     *           "current": true
+                     *         },
+                     *         "lateAccounts": {
+                     *           "statuses": [
+                     *             "active",
+                     *             "suspended",
+                     *             "defaulted",
+                     *             "repossessed"
+                     *           ],
+                     *           "total": 0,
+                     *           "accounts": []
+                     *         }
+                     *       },
+                     *       "message": "Work found."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["TodayWork"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getTodayMoney: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Money summed up. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Snapshot-Age": components["headers"]["SnapshotAge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "currency": "KES",
+                     *         "day": {
+                     *           "startDate": "2026-11-02",
+                     *           "endDate": "2026-11-02",
+                     *           "received": 2400,
+                     *           "refunded": 0,
+                     *           "collectionRate": {
+                     *             "numerator": 400,
+                     *             "denominator": 400,
+                     *             "ratio": 1,
+                     *             "asOf": "2026-11-02",
+                     *             "count": 1,
+                     *             "accountsUrl": null
+                     *           },
+                     *           "before": {
+                     *             "startDate": "2026-10-26",
+                     *             "endDate": "2026-10-26",
+                     *             "received": 1200
+                     *           }
+                     *         },
+                     *         "week": {
+                     *           "startDate": "2026-11-02",
+                     *           "endDate": "2026-11-02",
+                     *           "received": 2400,
+                     *           "refunded": 0,
+                     *           "collectionRate": {
+                     *             "numerator": 400,
+                     *             "denominator": 400,
+                     *             "ratio": 1,
+                     *             "asOf": "2026-11-02",
+                     *             "count": 1,
+                     *             "accountsUrl": null
+                     *           },
+                     *           "before": {
+                     *             "startDate": "2026-10-26",
+                     *             "endDate": "2026-10-26",
+                     *             "received": 1200
+                     *           }
+                     *         },
+                     *         "days": [
+                     *           {
+                     *             "date": "2026-10-27",
+                     *             "received": 0
+                     *           },
+                     *           {
+                     *             "date": "2026-10-28",
+                     *             "received": 400
+                     *           },
+                     *           {
+                     *             "date": "2026-10-29",
+                     *             "received": 0
+                     *           },
+                     *           {
+                     *             "date": "2026-10-30",
+                     *             "received": 800
+                     *           },
+                     *           {
+                     *             "date": "2026-10-31",
+                     *             "received": 0
+                     *           },
+                     *           {
+                     *             "date": "2026-11-01",
+                     *             "received": 0
+                     *           },
+                     *           {
+                     *             "date": "2026-11-02",
+                     *             "received": 2400
+                     *           }
+                     *         ],
+                     *         "outstanding": 19200,
+                     *         "arrears": 0,
+                     *         "par30": {
+                     *           "numerator": 0,
+                     *           "denominator": 19200,
+                     *           "ratio": 0,
+                     *           "asOf": "2026-11-02",
+                     *           "count": 1,
+                     *           "accountsUrl": null
+                     *         }
+                     *       },
+                     *       "message": "Money summed up."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["TodayMoney"];
+                        message: string;
+                    };
                 };
             };
             400: components["responses"]["ValidationError"];

@@ -392,6 +392,10 @@ export interface ReportsCalls {
   getPaymentsFile(query: FileQueryOf<'getPaymentsReport'>, options?: CallOptions): Promise<ServiceFile>;
   /** Get the refunds of a period as CSV */
   getRefundsFile(query?: QueryOf<'getRefundsFile'>, options?: CallOptions): Promise<string>;
+  /** Show the work of today */
+  getTodayWork(query?: NoQuery, options?: CallOptions): Promise<DataOf<'getTodayWork'>>;
+  /** Show the money of today and this week */
+  getTodayMoney(query?: NoQuery, options?: CallOptions): Promise<DataOf<'getTodayMoney'>>;
   /** Run all checks on the books */
   getProof(query?: QueryOf<'getProof'>, options?: CallOptions): Promise<DataOf<'getProof'>>;
   /** Show the result of the last checks */
@@ -713,6 +717,8 @@ export const OPERATIONS = {
     getPayments: { method: 'GET', path: '/api/reports/payments', hasQuery: true, secured: true, answers: 'page' },
     getPaymentsFile: { method: 'GET', path: '/api/reports/payments', hasQuery: true, secured: true, answers: 'file' },
     getRefundsFile: { method: 'GET', path: '/api/reports/refunds.csv', hasQuery: true, secured: true, answers: 'text' },
+    getTodayWork: { method: 'GET', path: '/api/reports/today', hasQuery: true, secured: true, answers: 'data' },
+    getTodayMoney: { method: 'GET', path: '/api/reports/today/money', hasQuery: true, secured: true, answers: 'data' },
     getProof: { method: 'GET', path: '/api/reports/proof', hasQuery: true, secured: true, answers: 'data' },
     getLastProof: { method: 'GET', path: '/api/reports/proof/last', hasQuery: true, secured: true, answers: 'data' },
   },

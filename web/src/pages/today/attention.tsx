@@ -1,142 +1,100 @@
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import { api } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
+import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
-import { settings } from '../../api/settings.ts';
 import { format, t, tCount } from '../../i18n/index.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/panel.tsx';
 
-/** If a provider has sent no notification for more hours than this, it may be unable to reach the service. */
-const SILENT_AFTER_HOURS = 24;
-/** The number of days, including today, whose rejected notifications are counted. The label says "seven". */
-const REJECTED_DAYS = 7;
+type Work = Schemas['TodayWork'];
 
-/** Work that waits for staff, and failures. */
-export function Attention() {
+export interface WorkQuery {
+  data: { data: Work } | undefined;
+  error: unknown;
+  refetch(): unknown;
+}
+
+/** Work that waits for staff, and failures. The service leaves out what the user may not read. */
+export function Attention({ work }: { work: WorkQuery }) {
   return (
     <Panel title={t('today.attention')}>
-      <ul className="rows">
-        {may('payments:read') && <Unmatched />}
-        {may('payers:read') && <Conflicts />}
-        {may('payers:read') && <Rejected />}
-        {may('approvals:decide') && <Approvals />}
-        {may('payers:read') && <LastNotification />}
-        {may('webhook-endpoints:administer') && <FailingWebhooks />}
-        {may('reports:read') && <LastProof />}
-      </ul>
+      <Loaded query={work} explain={explain} skeleton={<Skeleton lines={7} />}>
+        {({ data }) => <Rows {...data} />}
+      </Loaded>
     </Panel>
   );
 }
 
-function Unmatched() {
-  const query = { 'filter[status]': { eq: 'unmatched' as const }, limit: 1 };
-  const payments = api.useQuery('get', '/api/payments', { params: { query } });
+function Rows({ rejectedNotifications: rejected, providers, proof, ...counts }: Work) {
   return (
-    <Count
-      href={may('payers:read') ? '/unmatched' : '/payments?status=unmatched'}
-      label={t('today.unmatched')}
-      tone="warning"
-      query={payments}
-    />
+    <ul className="rows">
+      <Count
+        href={may('payers:read') ? '/unmatched' : '/payments?status=unmatched'}
+        label={t('today.unmatched')}
+        tone="warning"
+        count={counts.unmatchedPayments}
+      />
+      <Count
+        href="/unmatched?view=conflicts"
+        label={t('today.conflicts')}
+        tone="warning"
+        count={counts.conflicts}
+      />
+      {rejected && (
+        <Count
+          href={`/unmatched?view=rejected&from=${rejected.from}`}
+          label={t('today.rejected')}
+          tone="bad"
+          count={rejected.count}
+        />
+      )}
+      <Count href="/approvals" label={t('today.approvals')} tone="warning" count={counts.pendingApprovals} />
+      {providers && <LastNotification providers={providers} />}
+      <Count
+        href="/webhook-endpoints"
+        label={t('today.webhooks')}
+        tone="bad"
+        count={counts.failingWebhookEndpoints}
+      />
+      {proof && <LastProof {...proof} />}
+    </ul>
   );
 }
 
-function Conflicts() {
-  const query = { 'filter[outcome]': { eq: 'conflict' as const }, limit: 1 };
-  const notifications = api.useQuery('get', '/api/notifications', { params: { query } });
-  return (
-    <Count
-      href="/unmatched?view=conflicts"
-      label={t('today.conflicts')}
-      tone="warning"
-      query={notifications}
-    />
-  );
-}
-
-/** Counts only recent days, because a notification stays rejected after staff have dealt with it. */
-function Rejected() {
-  const from = format.addDays(settings().today, 1 - REJECTED_DAYS);
-  const query = {
-    'filter[status]': { eq: 'rejected' as const },
-    'filter[createdAt]': { gte: from },
-    limit: 1,
-  };
-  const notifications = api.useQuery('get', '/api/notifications', { params: { query } });
-  return (
-    <Count
-      href={`/unmatched?view=rejected&from=${from}`}
-      label={t('today.rejected')}
-      tone="bad"
-      query={notifications}
-    />
-  );
-}
-
-function Approvals() {
-  const query = { 'filter[status]': { eq: 'pending' as const }, limit: 1 };
-  const approvals = api.useQuery('get', '/api/approvals', { params: { query } });
-  return <Count href="/approvals" label={t('today.approvals')} tone="warning" query={approvals} />;
-}
-
-function FailingWebhooks() {
-  const query = { 'filter[failingSince]': { isnull: false }, limit: 1 };
-  const endpoints = api.useQuery('get', '/api/webhook-endpoints', { params: { query } });
-  return <Count href="/webhook-endpoints" label={t('today.webhooks')} tone="bad" query={endpoints} />;
-}
-
-function LastNotification() {
-  const status = api.useQuery('get', '/api/providers/status');
+function LastNotification({ providers }: { providers: NonNullable<Work['providers']> }) {
   return (
     <Row label={t('today.lastNotification')}>
-      <Loaded query={status} explain={explain} skeleton={<Skeleton lines={1} />}>
-        {({ data }) => {
-          const heard = data.filter(({ lastHeardAt }) => lastHeardAt !== null);
-          if (heard.length === 0) return <span className="muted">{t('today.lastNotification.none')}</span>;
-          return (
-            <span>
-              {heard.map(({ provider, lastHeardAt, silentSince }) => (
-                <Badge key={provider} tone={isSilent(lastHeardAt, silentSince) ? 'warning' : 'good'}>
-                  {heard.length > 1 && `${provider}: `}
-                  {format.relativeTime(lastHeardAt ?? '')}
-                </Badge>
-              ))}
-            </span>
-          );
-        }}
-      </Loaded>
+      {providers.length === 0 ? (
+        <span className="muted">{t('today.lastNotification.none')}</span>
+      ) : (
+        <span>
+          {providers.map(({ provider, lastHeardAt, isSilent }) => (
+            <Badge key={provider} tone={isSilent ? 'warning' : 'good'}>
+              {providers.length > 1 && `${provider}: `}
+              {format.relativeTime(lastHeardAt)}
+            </Badge>
+          ))}
+        </span>
+      )}
     </Row>
   );
 }
 
-/** Does not use only `silentSince`, because the service sets it only for a provider that has sent notifications for weeks. */
-function isSilent(lastHeardAt: string | null, silentSince: string | null): boolean {
-  const hours = (Date.now() - Date.parse(lastHeardAt ?? '')) / 3_600_000;
-  return silentSince !== null || hours > SILENT_AFTER_HOURS;
-}
-
-function LastProof() {
-  const proof = api.useQuery('get', '/api/reports/proof/last');
+function LastProof({ last, current }: Schemas['LastProof']) {
   return (
     <Row label={t('today.proof')} href="/statements?view=proof">
-      <Loaded query={proof} explain={explain} skeleton={<Skeleton lines={1} />}>
-        {({ data: { last, current } }) => {
-          if (!last) return <Badge tone="warning">{t('today.proof.never')}</Badge>;
-          const { violationCount } = last;
-          const tone = current ? 'good' : 'warning';
-          return (
-            <span className="row-end">
-              <Badge tone={violationCount === 0 ? tone : 'bad'}>
-                {tCount('today.proof.violations', violationCount)}
-              </Badge>
-              <span className="muted">{format.relativeTime(last.readAt)}</span>
-            </span>
-          );
-        }}
-      </Loaded>
+      {last ? (
+        <span className="row-end">
+          <Badge tone={last.violationCount > 0 ? 'bad' : current ? 'good' : 'warning'}>
+            {tCount('today.proof.violations', last.violationCount)}
+          </Badge>
+          <span className="muted">{format.relativeTime(last.readAt)}</span>
+        </span>
+      ) : (
+        <Badge tone="warning">{t('today.proof.never')}</Badge>
+      )}
     </Row>
   );
 }
@@ -147,17 +105,15 @@ interface CountProps {
   label: string;
   /** The tone of a count above zero. */
   tone: Tone;
-  query: { data: { pagination: { total?: number } } | undefined; error: unknown; refetch(): unknown };
+  /** Null if the user may not read it. */
+  count: number | null;
 }
 
-function Count({ href, label, tone, query }: CountProps) {
+function Count({ href, label, tone, count }: CountProps) {
+  if (count === null) return null;
   return (
     <Row label={label} href={href}>
-      <Loaded query={query} explain={explain} skeleton={<Skeleton lines={1} />}>
-        {({ pagination: { total = 0 } }) => (
-          <Badge tone={total > 0 ? tone : 'good'}>{format.number(total)}</Badge>
-        )}
-      </Loaded>
+      <Badge tone={count > 0 ? tone : 'good'}>{format.number(count)}</Badge>
     </Row>
   );
 }

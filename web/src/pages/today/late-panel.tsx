@@ -1,5 +1,4 @@
 import { Link } from 'wouter';
-import { api } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
 import { t, tCount, tValue } from '../../i18n/index.ts';
@@ -7,24 +6,12 @@ import type { Column } from '../../ui/table.tsx';
 import { moneyColumn, statusColumn } from '../shared/columns.tsx';
 import { TablePanel } from '../shared/table-panel.tsx';
 import { ACCOUNT_TONES } from '../shared/tones.ts';
+import type { WorkQuery } from './attention.tsx';
 
-const MOST_ROWS = 8;
-/** The statuses of the call list: the balances of these accounts are the outstanding sum. */
-const LATE_STATUSES = 'active,suspended,defaulted,repossessed';
-
-/** The accounts that have been late for the longest time. */
-export function LatePanel() {
-  const accounts = api.useQuery('get', '/api/accounts', {
-    params: {
-      query: {
-        'filter[daysPastDue]': { gt: 0 },
-        'filter[status]': { in: LATE_STATUSES },
-        sort: 'daysPastDue:desc',
-        expand: ['customer'],
-        limit: MOST_ROWS,
-      },
-    },
-  });
+/** The accounts that have been late for the longest time. Empty if the work could not be read, which the other panel says. */
+export function LatePanel({ work }: { work: WorkQuery }) {
+  const late = work.data?.data.lateAccounts;
+  if (!late && work.error) return null;
   const columns: Column<Schemas['Account']>[] = [
     { name: 'customerId', label: t('field.customer'), show: ({ customer }) => customer?.name },
     {
@@ -46,13 +33,14 @@ export function LatePanel() {
     <TablePanel
       title={t('today.late')}
       actions={
+        late &&
         may('reports:read') && (
-          <Link href={`/portfolio/late?status=${encodeURIComponent(LATE_STATUSES)}`}>
+          <Link href={`/portfolio/late?status=${encodeURIComponent(late.statuses.join(','))}`}>
             {t('today.late.all')}
           </Link>
         )
       }
-      query={accounts}
+      query={{ ...work, data: late && { data: late.accounts, pagination: { total: late.total } } }}
       lines={6}
       columns={columns}
       hrefOf={({ id }) => `/accounts/${id}`}

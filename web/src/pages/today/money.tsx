@@ -1,47 +1,29 @@
 import { api } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
-import { daysOf } from '../../i18n/days.ts';
-import { exactly, format, t, tCount } from '../../i18n/index.ts';
+import { format, t, tCount } from '../../i18n/index.ts';
 import { Bars } from '../../ui/bars.tsx';
 import { Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { Panel, Stat, Stats } from '../../ui/panel.tsx';
 
-const WEEK = 7;
+type Money = Schemas['TodayMoney'];
+type MoneyOfDays = Schemas['MoneyOfDays'];
 
-type Ratio = Schemas['AccountSummary']['collectionRate'];
-type Day = Schemas['PaymentsReport']['byDay'][number];
+/** The service reads all accounts for these figures, so the page does not read them more often. */
+const FRESH_MS = 60_000;
+
+function useMoney() {
+  return api.useQuery('get', '/api/reports/today/money', {}, { staleTime: FRESH_MS });
+}
 
 /** The money received today and this week, compared with the instalments due and with one week before. */
-export function MoneyStats({ today }: { today: string }) {
-  const monday = daysOf('thisWeek', today).from;
-  const sameDay = format.addDays(today, -WEEK);
-  const summary = useSummary(today, today);
-  const week = useSummary(monday, today);
-  const report = useDays(today);
-  const days = report.data;
+export function MoneyStats() {
   return (
-    <Loaded query={summary} explain={explain} skeleton={<Skeleton lines={3} />}>
+    <Loaded query={useMoney()} explain={explain} skeleton={<Skeleton lines={3} />}>
       {({ data }) => (
         <Stats>
-          <MoneyStat
-            label={t('today.received')}
-            of="day"
-            rate={data.collectionRate}
-            money={days && moneyOf(days, today, today)}
-            queries={[report]}
-            before={days && moneyOf(days, sameDay, sameDay).received}
-            until={sameDay}
-          />
-          <MoneyStat
-            label={t('today.week')}
-            of="week"
-            rate={week.data?.data.collectionRate}
-            money={days && moneyOf(days, monday, today)}
-            queries={[report, week]}
-            before={days && moneyOf(days, format.addDays(monday, -WEEK), sameDay).received}
-            until={sameDay}
-          />
+          <MoneyStat label={t('today.received')} of="day" money={data.day} />
+          <MoneyStat label={t('today.week')} of="week" money={data.week} />
           <Stat label={t('today.outstanding')} value={format.money(data.outstanding)} />
           <Stat
             label={t('account.arrears')}
@@ -57,54 +39,34 @@ export function MoneyStats({ today }: { today: string }) {
 interface MoneyStatProps {
   label: string;
   of: 'day' | 'week';
-  rate: Ratio | undefined;
-  money: Money | undefined;
-  /** The queries that this figure needs, except the summary of today: no figure is shown before the summary has arrived. */
-  queries: readonly { data: unknown; error: unknown; refetch(): unknown }[];
-  /** The money received on the same day or days of the week before. */
-  before: number | undefined;
-  /** The last day of `before`. */
-  until: string;
+  money: MoneyOfDays;
 }
 
-function MoneyStat({ label, of, rate, money, queries, before, until }: MoneyStatProps) {
-  const failed = queries.filter(({ data, error }) => data === undefined && error);
-  const pending = failed.length > 0 ? '–' : <Skeleton lines={1} />;
+function MoneyStat({ label, of, money }: MoneyStatProps) {
+  const { received, refunded, collectionRate, before } = money;
   return (
     <Stat
       label={label}
-      value={money ? format.money(money.received) : pending}
+      value={format.money(received)}
       hint={
         <>
-          {rate && <Expected label={label} rate={rate} />}
-          {money && before !== undefined && (
-            <span className="stat-change">{describeChange(of, money.received, before, until)}</span>
+          <Expected label={label} rate={collectionRate} />
+          <span className="stat-change">{describeChange(of, received, before)}</span>
+          {refunded > 0 && (
+            <span className="stat-change">{t('today.refunded', { amount: format.money(refunded) })}</span>
           )}
-          {money && money.refunded > 0 && (
-            <span className="stat-change">
-              {t('today.refunded', { amount: format.money(money.refunded) })}
-            </span>
-          )}
-          {failed.length > 0 && <FailedReports queries={failed} />}
         </>
       }
     />
   );
 }
 
-/** Shown below a figure, where a <Notice> would not fit. */
-function FailedReports({ queries }: Pick<MoneyStatProps, 'queries'>) {
-  return (
-    <span className="stat-failure" role="status">
-      {`${t('problem.loading')}: ${explain(queries[0]?.error)} `}
-      <button type="button" className="link" onClick={() => queries.forEach(({ refetch }) => void refetch())}>
-        {t('action.retry')}
-      </button>
-    </span>
-  );
+interface ExpectedProps {
+  label: string;
+  rate: MoneyOfDays['collectionRate'];
 }
 
-function Expected({ label, rate: { denominator: due, numerator } }: { label: string; rate: Ratio }) {
+function Expected({ label, rate: { denominator: due, numerator } }: ExpectedProps) {
   if (due <= 0) return t('today.nothingExpected');
   return (
     <>
@@ -115,8 +77,12 @@ function Expected({ label, rate: { denominator: due, numerator } }: { label: str
 }
 
 /** Example: "12% more than last Mon: KES 52,300.00". */
-function describeChange(of: 'day' | 'week', received: number, before: number, until: string): string {
-  const day = format.weekday(until);
+function describeChange(
+  of: 'day' | 'week',
+  received: number,
+  { endDate, received: before }: MoneyOfDays['before'],
+): string {
+  const day = format.weekday(endDate);
   if (before <= 0) return t(`today.${of}.none`, { day });
   const amount = format.money(before);
   if (received <= 0) return t(`today.${of}.before`, { day, amount });
@@ -126,61 +92,17 @@ function describeChange(of: 'day' | 'week', received: number, before: number, un
   return t(`today.${of}.${direction}`, { change, day, amount });
 }
 
-/** The money received on each of the last seven days. */
-export function MoneyPanel({ today }: { today: string }) {
+/** The money received on each of the last seven days. Empty if it could not be read, which `MoneyStats` says. */
+export function MoneyPanel() {
+  const { data, error } = useMoney();
+  if (!data && error) return null;
   return (
     <Panel title={t('today.byDay')}>
-      <Loaded query={useDays(today)} explain={explain} skeleton={<Skeleton lines={5} />}>
-        {(days) => (
-          <Bars
-            bars={days.slice(-WEEK).map(({ paymentDate }) => {
-              const { received } = moneyOf(days, paymentDate, paymentDate);
-              return {
-                label: format.weekday(paymentDate),
-                value: received,
-                text: format.compact(received),
-              };
-            })}
-          />
-        )}
-      </Loaded>
+      {data ? <Bars bars={data.data.days.map(barOf)} /> : <Skeleton lines={5} />}
     </Panel>
   );
 }
 
-/** The money of each of the last 14 days, which include all days of `before`. */
-function useDays(today: string) {
-  const startDate = format.addDays(today, 1 - 2 * WEEK);
-  return api.useQuery(
-    'get',
-    '/api/reports/payments',
-    { params: { query: { startDate, endDate: today, limit: 1 } } },
-    { select: (answer) => (answer as Exclude<typeof answer, string>).data.byDay }, // Without `format` the answer is JSON, never a file.
-  );
-}
-
-interface Money {
-  /** Without reversed payments. */
-  received: number;
-  refunded: number;
-}
-
-/** The money from the first to the last day. */
-function moneyOf(days: readonly Day[], first: string, last: string): Money {
-  const chosen = days.filter(({ paymentDate }) => paymentDate >= first && paymentDate <= last);
-  const sumOf = (minorOf: (day: Day, minor: (amount: number) => number) => number) =>
-    exactly((minor) => chosen.reduce((sum, day) => sum + minorOf(day, minor), 0));
-  return {
-    received: sumOf(({ received, reversed }, minor) => minor(received) - minor(reversed)),
-    refunded: sumOf(({ refunded }, minor) => minor(refunded)),
-  };
-}
-
-function useSummary(startDate: string, endDate: string) {
-  return api.useQuery(
-    'get',
-    '/api/reports/accounts/summary',
-    { params: { query: { startDate, endDate } } },
-    { staleTime: 60_000 },
-  );
+function barOf({ date, received }: Money['days'][number]) {
+  return { label: format.weekday(date), value: received, text: format.compact(received) };
 }

@@ -1,0 +1,53 @@
+import type { Context } from '../core/context.ts';
+import type { LongReads } from '../core/database/long-reads.ts';
+import { actorOf, callerOf } from '../core/http/access.ts';
+import type { Api } from '../core/http/api.ts';
+import { Envelope, ok } from '../core/http/envelope.ts';
+import { setSnapshotAge } from '../core/http/snapshot-age.ts';
+import { TodayMoney, TodayWork } from './today-schema.ts';
+import { readWork, summarizeToday } from './today-view.ts';
+
+export function overviewRoutes(api: Api, context: Context, summaries: LongReads): void {
+  const { limits } = context.config;
+
+  api.get(
+    '/reports/today',
+    {
+      config: { access: 'accounts:read' },
+      schema: {
+        tags: ['Reports'],
+        operationId: 'getTodayWork',
+        summary: 'Show the work of today',
+        description:
+          'What waits for staff, and the accounts that have been late for the longest time, in one quick answer. A part that needs a ' +
+          'permission that the caller does not have is null. `GET /reports/today/money` has the money.',
+        response: { 200: Envelope(TodayWork, 'Work found.') },
+      },
+    },
+    async (request) => ok(await readWork(context, actorOf(request)), 'Work found.'),
+  );
+
+  api.get(
+    '/reports/today/money',
+    {
+      config: { access: 'reports:read', answerTimeoutMs: limits.summaryMs, snapshot: true },
+      schema: {
+        tags: ['Reports'],
+        operationId: 'getTodayMoney',
+        summary: 'Show the money of today and this week',
+        description:
+          'The money received today and since Monday, each compared with the same days of the week before, and the outstanding sum. ' +
+          'The figures are those of `GET /reports/payments` and `GET /reports/accounts/summary`, from one snapshot. Like a summary, the answer ' +
+          'reads all accounts, so request it at most once a minute.',
+        response: { 200: Envelope(TodayMoney, 'Money summed up.') },
+      },
+    },
+    async (request, reply) => {
+      const { value, takenAtMs } = await summaries.read(callerOf(request), (tx) =>
+        summarizeToday(tx, context),
+      );
+      setSnapshotAge(reply, takenAtMs);
+      return ok(value, 'Money summed up.');
+    },
+  );
+}

@@ -1,0 +1,174 @@
+import { expandAccounts } from '../accounts/expand-view.ts';
+import { accountList } from '../accounts/schema.ts';
+import { listAccounts } from '../accounts/store.ts';
+import { toAccount } from '../accounts/view.ts';
+import { approvalList } from '../approvals/schema.ts';
+import { listApprovals } from '../approvals/store.ts';
+import { type Actor, amountOf, type Context, today } from '../core/context.ts';
+import type { Tx } from '../core/database/db.ts';
+import type { Page } from '../core/http/envelope.ts';
+import { addDays, compareDates, mondayOf, type PlainDate } from '../core/values/dates.ts';
+import { readProviderStatus } from '../lost-notifications/view.ts';
+import { notificationList } from '../payments/notifications/schema.ts';
+import { listNotifications } from '../payments/notifications/store.ts';
+import { paymentList } from '../payments/schema.ts';
+import { listPayments } from '../payments/store.ts';
+import { findLastResult } from '../proof/result-store.ts';
+import { toLastProof } from '../proof/view.ts';
+import { paymentSums, type Sums } from '../reports/payments-store.ts';
+import { daysOf } from '../reports/rules.ts';
+import { summarizeAccounts } from '../reports/summary-view.ts';
+import { mayDo, type Permission } from '../rights.ts';
+import { webhookEndpointList } from '../webhook-endpoints/schema.ts';
+import { listEndpoints } from '../webhook-endpoints/store.ts';
+import { DAYS_SHOWN, LATE_STATUSES, MOST_LATE_ACCOUNTS, REJECTED_DAYS } from './today-schema.ts';
+
+const WEEK = 7;
+const SILENT_AFTER_MS = 24 * 3_600_000;
+
+/** The work that waits for staff. A part that the actor may not read is null. */
+export async function readWork(context: Context, actor: Actor) {
+  const { db } = context;
+  const date = today(context);
+  const ifAllowed = <T>(permission: Permission, read: () => Promise<T>) =>
+    mayDo(actor, permission) ? read() : null;
+  const notifications = (query: Record<string, unknown>) =>
+    countOf(listNotifications(db, notificationList.plan({ ...query, limit: 1 }, context)));
+  const rejectedFrom = addDays(date, 1 - REJECTED_DAYS);
+
+  const [
+    unmatchedPayments,
+    conflicts,
+    rejectedNotifications,
+    pendingApprovals,
+    failingWebhookEndpoints,
+    providers,
+    proof,
+    lateAccounts,
+  ] = await Promise.all([
+    ifAllowed('payments:read', () =>
+      countOf(
+        listPayments(db, paymentList.plan({ 'filter[status]': { eq: 'unmatched' }, limit: 1 }, context)),
+      ),
+    ),
+    ifAllowed('payers:read', () => notifications({ 'filter[outcome]': { eq: 'conflict' } })),
+    ifAllowed('payers:read', async () => ({
+      from: rejectedFrom,
+      count: await notifications({
+        'filter[status]': { eq: 'rejected' },
+        'filter[createdAt]': { gte: rejectedFrom },
+      }),
+    })),
+    ifAllowed('approvals:decide', () =>
+      countOf(
+        listApprovals(db, approvalList.plan({ 'filter[status]': { eq: 'pending' }, limit: 1 }, context)),
+      ),
+    ),
+    ifAllowed('webhook-endpoints:administer', () =>
+      countOf(
+        listEndpoints(
+          db,
+          webhookEndpointList.plan({ 'filter[failingSince]': { isnull: 'false' }, limit: 1 }, context),
+        ),
+      ),
+    ),
+    ifAllowed('payers:read', () => readProviders(context)),
+    ifAllowed('reports:read', async () => toLastProof(await findLastResult(db), context.clock.now())),
+    readLateAccounts(context, actor, date),
+  ]);
+  return {
+    date,
+    unmatchedPayments,
+    conflicts,
+    rejectedNotifications,
+    pendingApprovals,
+    failingWebhookEndpoints,
+    providers,
+    proof,
+    lateAccounts,
+  };
+}
+
+async function countOf(page: Promise<Page<unknown>>): Promise<number> {
+  return (await page).pagination.total ?? 0;
+}
+
+/** Does not use only `silentSince`, because the service sets it only for a provider that has sent notifications for weeks. */
+async function readProviders(context: Context) {
+  const nowMs = context.clock.now().getTime();
+  return (await readProviderStatus(context)).flatMap(({ provider, lastHeardAt, silentSince }) => {
+    if (lastHeardAt === null) return [];
+    const isSilent = silentSince !== null || nowMs - Date.parse(lastHeardAt) > SILENT_AFTER_MS;
+    return [{ provider, lastHeardAt, isSilent }];
+  });
+}
+
+async function readLateAccounts(context: Context, actor: Actor, day: PlainDate) {
+  const plan = accountList.plan(
+    {
+      'filter[daysPastDue]': { gt: '0' },
+      'filter[status]': { in: LATE_STATUSES.join(',') },
+      sort: 'daysPastDue:desc',
+      limit: MOST_LATE_ACCOUNTS,
+    },
+    context,
+  );
+  const { rows, pagination } = await listAccounts(context.db, plan, day);
+  const accounts = rows.map((row) => toAccount(row, context.currency, day));
+  const expand = mayDo(actor, 'customers:read') ? 'customer' : undefined;
+  return {
+    statuses: LATE_STATUSES,
+    total: pagination.total ?? 0,
+    accounts: await expandAccounts(context.db, actor, accounts, expand),
+  };
+}
+
+/** The money received today and this week, compared with the week before, and the state of the portfolio, from one snapshot. */
+export async function summarizeToday(tx: Tx, context: Omit<Context, 'db'>) {
+  const { currency } = context;
+  const day = today(context);
+  const monday = mondayOf(day);
+  const period = { startDate: addDays(monday, -WEEK), endDate: day };
+  const sums = (await paymentSums(tx, period)).filter(isOfDay);
+  const ofDay = await summarizeAccounts(tx, context, { startDate: day, endDate: day });
+  const ofWeek =
+    monday === day ? ofDay : await summarizeAccounts(tx, context, { startDate: monday, endDate: day });
+
+  const moneyOf = (startDate: PlainDate, endDate: PlainDate) => {
+    const rows = sums.filter(
+      ({ payment_date }) =>
+        compareDates(payment_date, startDate) >= 0 && compareDates(payment_date, endDate) <= 0,
+    );
+    const sumOf = (minorOf: (row: Sums) => bigint) =>
+      amountOf(
+        rows.reduce((sum, row) => sum + minorOf(row), 0n),
+        currency,
+      );
+    return {
+      startDate,
+      endDate,
+      received: sumOf((row) => BigInt(row.received_minor) - BigInt(row.reversed_minor)),
+      refunded: sumOf((row) => BigInt(row.refunded_minor)),
+    };
+  };
+  const compared = (startDate: PlainDate, { collectionRate }: typeof ofDay) => {
+    const { refunded: _, ...before } = moneyOf(addDays(startDate, -WEEK), addDays(day, -WEEK));
+    return { ...moneyOf(startDate, day), collectionRate, before };
+  };
+  return {
+    currency: currency.code,
+    day: compared(day, ofDay),
+    week: compared(monday, ofWeek),
+    days: daysOf({ startDate: addDays(day, 1 - DAYS_SHOWN), endDate: day }, day).map((date) => ({
+      date,
+      received: moneyOf(date, date).received,
+    })),
+    outstanding: ofDay.outstanding,
+    arrears: ofDay.arrears,
+    par30: ofDay.par30,
+  };
+}
+
+function isOfDay(row: Sums): row is Sums & { payment_date: PlainDate } {
+  return row.payment_date !== null;
+}

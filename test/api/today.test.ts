@@ -1,0 +1,145 @@
+import { describe, expect, it } from 'vitest';
+import {
+  dataOf,
+  move,
+  newAccount,
+  newApiKey,
+  notify,
+  pay,
+  reverse,
+  runJobs,
+  setToday,
+  useService,
+} from '../support/harness.ts';
+
+const TODAY = '2026-11-18'; // a Wednesday
+
+describe('the work of today', () => {
+  const service = useService();
+
+  it('has the counts of the lists, and the accounts that have been late for the longest time', async () => {
+    setToday(service, TODAY);
+    const late = await newAccount(service, { activationDate: '2026-10-01' });
+    const later = await newAccount(service, { activationDate: '2026-11-01' });
+    const cancelled = await newAccount(service, { activationDate: '2026-09-01' });
+    await move(service, cancelled.id, 'cancelled');
+    await notify(service, { BillRefNumber: 'nobody' });
+    await runJobs(service); // begins to watch the provider
+    const work = await dataOf(service.call('GET', '/reports/today'));
+    expect(work).toMatchObject({
+      date: TODAY,
+      unmatchedPayments: 1,
+      conflicts: 0,
+      rejectedNotifications: { from: '2026-11-12', count: 0 },
+      pendingApprovals: 0,
+      failingWebhookEndpoints: 0,
+      providers: [{ provider: 'mobilemoney', isSilent: false }],
+      proof: { last: null, current: false },
+      lateAccounts: { statuses: ['active', 'suspended', 'defaulted', 'repossessed'], total: 2 },
+    });
+    expect(work.lateAccounts.accounts.map(({ id }: { id: number }) => id)).toEqual([late.id, later.id]);
+    expect(work.lateAccounts.accounts[0]).toEqual(
+      await dataOf(service.call('GET', `/accounts/${late.id}?expand=customer`)),
+    );
+  });
+
+  it('says that a provider is silent after 24 hours without a notification', async () => {
+    setToday(service, TODAY);
+    await notify(service, {});
+    await runJobs(service);
+    setToday(service, '2026-11-20');
+    expect((await dataOf(service.call('GET', '/reports/today'))).providers).toMatchObject([
+      { provider: 'mobilemoney', isSilent: true },
+    ]);
+  });
+
+  it('is null where the caller has no permission', async () => {
+    const agent = await service.tokenOf('agent');
+    expect(await dataOf(service.call('GET', '/reports/today', undefined, { token: agent }))).toMatchObject({
+      unmatchedPayments: expect.any(Number),
+      conflicts: null,
+      rejectedNotifications: null,
+      pendingApprovals: null,
+      failingWebhookEndpoints: null,
+      providers: null,
+      proof: null,
+    });
+    await newAccount(service, { activationDate: '2026-10-01' });
+    const key = await newApiKey(service, ['accounts:read']);
+    const { unmatchedPayments, lateAccounts } = await dataOf(
+      service.call('GET', '/reports/today', undefined, { token: key.key }),
+    );
+    expect(unmatchedPayments).toBeNull();
+    expect(lateAccounts.accounts[0]).not.toHaveProperty('customer');
+  });
+});
+
+describe('the money of today', () => {
+  const service = useService();
+
+  it('is compared with the same days of the week before, without reversed payments', async () => {
+    setToday(service, TODAY);
+    const { id } = await newAccount(service, { activationDate: '2026-10-01' });
+    for (const [paymentDate, amount] of [
+      ['2026-11-08', 1], // before both weeks
+      ['2026-11-09', 10],
+      ['2026-11-11', 100],
+      ['2026-11-12', 1_000], // after the same days of the week before
+      ['2026-11-16', 200],
+      ['2026-11-18', 400],
+    ] as const)
+      await pay(service, id, amount, { paymentDate });
+    const wrong = await pay(service, id, 5_000, { paymentDate: TODAY });
+    await reverse(service, wrong.id);
+
+    const money = await dataOf(service.call('GET', '/reports/today/money'));
+    const summaryOf = (startDate: string) =>
+      dataOf(service.call('GET', `/reports/accounts/summary?startDate=${startDate}&endDate=${TODAY}`));
+    const [day, week] = [await summaryOf(TODAY), await summaryOf('2026-11-16')];
+    expect(money).toEqual({
+      currency: 'KES',
+      day: {
+        startDate: TODAY,
+        endDate: TODAY,
+        received: 400,
+        refunded: 0,
+        collectionRate: day.collectionRate,
+        before: { startDate: '2026-11-11', endDate: '2026-11-11', received: 100 },
+      },
+      week: {
+        startDate: '2026-11-16',
+        endDate: TODAY,
+        received: 600,
+        refunded: 0,
+        collectionRate: week.collectionRate,
+        before: { startDate: '2026-11-09', endDate: '2026-11-11', received: 110 },
+      },
+      days: [
+        { date: '2026-11-12', received: 1_000 },
+        { date: '2026-11-13', received: 0 },
+        { date: '2026-11-14', received: 0 },
+        { date: '2026-11-15', received: 0 },
+        { date: '2026-11-16', received: 200 },
+        { date: '2026-11-17', received: 0 },
+        { date: '2026-11-18', received: 400 },
+      ],
+      outstanding: day.outstanding,
+      arrears: day.arrears,
+      par30: day.par30,
+    });
+  });
+
+  it('has equal figures for the day and the week on a Monday, and shows refunds', async () => {
+    setToday(service, '2026-11-23');
+    const { id } = await newAccount(service, { activationDate: '2026-11-23' });
+    await pay(service, id, 300);
+    await move(service, id, 'cancelled');
+    await dataOf(
+      service.call('POST', `/accounts/${id}/credit/refund`, { amount: 50.25, reason: 'returned' }),
+      201,
+    );
+    const { day, week } = await dataOf(service.call('GET', '/reports/today/money'));
+    expect(day).toMatchObject({ startDate: '2026-11-23', received: 300, refunded: 50.25 });
+    expect(week).toEqual(day);
+  });
+});

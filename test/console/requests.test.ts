@@ -1,0 +1,35 @@
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { dayBefore, HAS_BROWSER, newAccount, useConsole } from './console.ts';
+
+/** Requests that the application sends on every page: the session, the settings and the stream of events. */
+const OF_EVERY_PAGE = /^\/api\/(auth\/|settings$|events$)/;
+
+describe.skipIf(!HAS_BROWSER)('a page', () => {
+  const console = useConsole();
+
+  /** Opens the page in a new window. @returns the requests of the page, such as `GET /api/customers/1`, until it is complete. */
+  async function requestsOf(path: string, shown: (page: Page) => Promise<void>): Promise<string[]> {
+    const page = await console.open('/find');
+    const requests: string[] = [];
+    page.on('request', (request) => {
+      const { pathname } = new URL(request.url());
+      if (pathname.startsWith('/api/') && !OF_EVERY_PAGE.test(pathname))
+        requests.push(`${request.method()} ${pathname}`);
+    });
+    await page.goto(`${console.origin}${path}`);
+    await shown(page);
+    await page.locator('.skeleton').first().waitFor({ state: 'detached' });
+    await page.context().close();
+    return requests.sort();
+  }
+
+  it('Today needs two requests', async () => {
+    await newAccount(console, { activationDate: dayBefore(60) });
+    const requests = await requestsOf('/today', async (page) => {
+      await page.getByRole('link', { name: 'Wanjiru Kamau' }).waitFor();
+      await page.locator('.bars li').first().waitFor();
+    });
+    expect(requests).toEqual(['GET /api/reports/today', 'GET /api/reports/today/money']);
+  });
+});
