@@ -5,9 +5,9 @@ import { amountOf, type Currency } from '../core/context.ts';
 import type { Language } from '../core/http/fields.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import type { Minor } from '../core/values/money.ts';
-import type { AccountRow } from '../ledger/rules.ts';
+import { type AccountRow, booksOf } from '../ledger/rules.ts';
 import { coveredBy } from './allocation-rules.ts';
-import type { Quote } from './quote-rules.ts';
+import { quoteOf } from './quote-rules.ts';
 import type { Row, StatementFigures } from './rules.ts';
 import type { AccountStatement } from './view.ts';
 import { describeRow, plainSpelling } from './wording-rules.ts';
@@ -85,7 +85,14 @@ export function sourceOf({ type, money, event }: Row) {
   };
 }
 
-export function toQuote(account: AccountRow, date: PlainDate, quote: Quote, currency: Currency) {
+/** What the account owes on a date, and the effect of a payment of the amount on that date. */
+export function quoteAccount(
+  account: AccountRow,
+  { date, amountMinor }: { date: PlainDate; amountMinor: Minor | null },
+  currency: Currency,
+) {
+  const { status, paidMinor } = booksOf(account);
+  const quote = quoteOf({ terms: termsOf(account), status, paidMinor }, { date, amountMinor });
   const amount = (minor: Minor) => amountOf(minor, currency);
   return {
     accountId: account.id,

@@ -1,5 +1,4 @@
 import { Type } from 'typebox';
-import { termsOf } from '../accounts/schedule-rules.ts';
 import { getAccountRow } from '../accounts/store.ts';
 import { type Context, readAmount, today } from '../core/context.ts';
 import { actorOf, callerOf } from '../core/http/access.ts';
@@ -13,8 +12,7 @@ import { type Printer, printedAnswerMs } from '../platform/printing/printer.ts';
 import { requireAll } from '../rights.ts';
 import { statementCsv } from './csv-view.ts';
 import { statementDocument } from './document-view.ts';
-import { toQuote, toStatement } from './json-view.ts';
-import { quoteOf } from './quote-rules.ts';
+import { quoteAccount, toStatement } from './json-view.ts';
 import { MAX_PRINTED_ROWS, MAX_ROWS, refuseTooMany } from './rules.ts';
 import { AccountStatement, Quote, QuoteQuery, StatementCsv, StatementQuery } from './schema.ts';
 import { type AccountStatement as Made, makeStatement } from './view.ts';
@@ -104,11 +102,8 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
       if (compareDates(date, day) < 0) throw invalidField('date', `must not be before today (${day})`);
       const amountMinor = amount === undefined ? null : readAmount(amount, currency);
       const account = await getAccountRow(context.db, request.params.id);
-      const books = booksOf(account);
-      if (amountMinor !== null && !hasRoomFor(books, amountMinor)) throw accountFull('amount');
-      const quoted = { terms: termsOf(account), status: books.status, paidMinor: books.paidMinor };
-      const quote = quoteOf(quoted, { date, amountMinor });
-      return ok(toQuote(account, date, quote, currency), 'Quote made.');
+      if (amountMinor !== null && !hasRoomFor(booksOf(account), amountMinor)) throw accountFull('amount');
+      return ok(quoteAccount(account, { date, amountMinor }, currency), 'Quote made.');
     },
   );
 }

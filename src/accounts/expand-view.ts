@@ -1,12 +1,15 @@
-import type { Actor } from '../core/context.ts';
+import { findPendingApprovals } from '../approvals/store.ts';
+import { pendingApprovalsOf } from '../approvals/view.ts';
+import { type Actor, type Context, today } from '../core/context.ts';
 import type { Db } from '../core/database/db.ts';
 import { type ChoiceText, choicesOf } from '../core/http/fields.ts';
 import { findExpandedCustomers } from '../customers/store.ts';
 import { findExpandedProducts } from '../products/store.ts';
-import { type Permission, requireAll } from '../rights.ts';
+import { mayDo, type Permission, requireAll } from '../rights.ts';
 import { formatAccountNumber } from './account-number-rules.ts';
 import type { AccountExpansion, AccountOrCustomer, ExpandedAccount } from './schema.ts';
-import { findExpandableAccounts } from './store.ts';
+import { findExpandableAccounts, type ShownAccountRow } from './store.ts';
+import { toAccount } from './view.ts';
 
 // Finds the resources that `expand` adds to answers, with at most one SQL statement for each kind of resource.
 
@@ -51,6 +54,22 @@ export async function expandAccounts<A extends { customerId: number; productId: 
     const product = products?.get(account.productId);
     return { ...account, ...(customer && { customer }), ...(product && { product }) };
   });
+}
+
+/** One account as the answer that reads it by its id: with its pending approvals, if the actor may read them. */
+export async function showAccount(
+  context: Context,
+  actor: Actor,
+  row: ShownAccountRow,
+  expand: ChoiceText<AccountExpansion> | undefined,
+) {
+  const { db, currency } = context;
+  const account = toAccount(row, currency, today(context));
+  const [[expanded = account], approvals] = await Promise.all([
+    expandAccounts(db, actor, [account], expand),
+    mayDo(actor, 'approvals:read') ? findPendingApprovals(db, { accountId: row.id }) : [],
+  ]);
+  return { ...expanded, ...pendingApprovalsOf(approvals) };
 }
 
 /**

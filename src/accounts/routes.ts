@@ -1,8 +1,7 @@
 import { ACCOUNT_STATUSES, needsReason } from '../account-status/rules.ts';
 import { listStatusChanges } from '../account-status/store.ts';
 import { Approval } from '../approvals/schema.ts';
-import { findPendingApprovals } from '../approvals/store.ts';
-import { pendingApprovalsOf, SENT_FOR_APPROVAL, sentForApproval } from '../approvals/view.ts';
+import { SENT_FOR_APPROVAL, sentForApproval } from '../approvals/view.ts';
 import { type Actor, type Context, today } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import { actorOf } from '../core/http/access.ts';
@@ -15,10 +14,9 @@ import { type ChoiceText, IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
 import type { SharedSlots } from '../core/shared-slots.ts';
 import { lockAccounts } from '../ledger/store.ts';
-import { mayDo } from '../rights.ts';
 import { formatAccountNumber } from './account-number-rules.ts';
 import { changeAccount, openAccount, openAccounts } from './commands.ts';
-import { expandAccounts } from './expand-view.ts';
+import { expandAccounts, showAccount } from './expand-view.ts';
 import {
   Account,
   AccountChanges,
@@ -39,13 +37,8 @@ export function accountRoutes(api: Api, context: Context, slots: SharedSlots): v
   const toAnswer = (row: ShownAccountRow) => toAccount(row, context.currency, today(context));
 
   async function read(actor: Actor, id: number, expand?: ChoiceText<AccountExpansion>) {
-    const [row, approvals] = await Promise.all([
-      getShownAccountRow(context.db, id),
-      mayDo(actor, 'approvals:read') ? findPendingApprovals(context.db, { accountId: id }) : [],
-    ]);
-    const account = { ...toAnswer(row), ...pendingApprovalsOf(approvals) };
-    const [expanded = account] = await expandAccounts(context.db, actor, [account], expand);
-    return ok(expanded, 'Account found.');
+    const row = await getShownAccountRow(context.db, id);
+    return ok(await showAccount(context, actor, row, expand), 'Account found.');
   }
 
   api.get(

@@ -3,12 +3,34 @@ import type { LongReads } from '../core/database/long-reads.ts';
 import { actorOf, callerOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, ok } from '../core/http/envelope.ts';
+import { IdParams } from '../core/http/fields.ts';
 import { setSnapshotAge } from '../core/http/snapshot-age.ts';
+import { AccountOverview } from './account-schema.ts';
+import { readAccountOverview } from './account-view.ts';
 import { TodayMoney, TodayWork } from './today-schema.ts';
 import { readWork, summarizeToday } from './today-view.ts';
 
 export function overviewRoutes(api: Api, context: Context, summaries: LongReads): void {
   const { limits } = context.config;
+
+  api.get(
+    '/accounts/:id/overview',
+    {
+      config: { access: 'accounts:read', errors: ['NOT_FOUND'] },
+      schema: {
+        tags: ['Accounts'],
+        operationId: 'getAccountOverview',
+        summary: 'Get an account and its latest rows',
+        description:
+          'What a person at the phone needs, in one answer: the account with its customer and product, its schedule, what it owes today, ' +
+          'and the latest rows of its lists. A part that needs a permission that the caller does not have is null or missing.',
+        params: IdParams,
+        response: { 200: Envelope(AccountOverview, 'Account found.') },
+      },
+    },
+    async (request) =>
+      ok(await readAccountOverview(context, actorOf(request), request.params.id), 'Account found.'),
+  );
 
   api.get(
     '/reports/today',

@@ -32,4 +32,16 @@ describe.skipIf(!HAS_BROWSER)('a page', () => {
     });
     expect(requests).toEqual(['GET /api/reports/today', 'GET /api/reports/today/money']);
   });
+
+  it('an account needs at most three requests', async () => {
+    const { id } = await newAccount(console);
+    await console.call('POST', '/payments', { accountId: id, amount: 400, paymentMethodId: 2 });
+    const requests = await requestsOf(`/accounts/${id}`, async (page) => {
+      await page.locator('.timeline li').first().waitFor();
+      await page.locator('.history li').first().waitFor();
+      await page.locator('tbody tr').first().waitFor();
+      await page.locator('.quote-answer').waitFor();
+    });
+    expect(requests.length, requests.join('\n')).toBeLessThanOrEqual(3);
+  });
 });

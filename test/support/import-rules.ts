@@ -24,10 +24,13 @@ export const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   'lost-notifications': ['payments'],
   // An overview has what a page of the console shows, from the functions of all these features.
   overviews: [
+    'account-statements',
     'account-status',
     'accounts',
     'approvals',
+    'invoices',
     'lost-notifications',
+    'payment-requests',
     'payments',
     'proof',
     'reports',

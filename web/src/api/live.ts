@@ -14,6 +14,7 @@ interface LiveEvent {
 
 const RECONNECT_MS = 2_000;
 const TODAY = '/api/reports/today';
+const ACCOUNT = '/api/accounts/{id}/overview';
 /**
  * Queries are read once for all events that arrive within this time, by kind of query. The work of today counts the rows of several
  * lists, and a report reads many rows.
@@ -25,7 +26,8 @@ const PATHS: Readonly<Partial<Record<Resource, readonly string[]>>> = {
   account: ['/api/accounts', '/api/approvals', '/api/reports'],
   payment: ['/api/payments', '/api/accounts', '/api/approvals', '/api/reports', '/api/reconciliations'],
   approval: ['/api/approvals', '/api/payments/{id}', '/api/accounts/{id}', TODAY],
-  payment_request: ['/api/payment-requests', '/api/accounts/{accountId}/payment-requests'],
+  payment_request: ['/api/payment-requests', ACCOUNT],
+  invoice: ['/api/invoices', ACCOUNT],
   status_query: ['/api/status-queries'],
   notification: ['/api/notifications', '/api/payments', TODAY],
   provider_statement: ['/api/reconciliations'],

@@ -2296,6 +2296,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/accounts/{id}/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get an account and its latest rows
+         * @description What a person at the phone needs, in one answer: the account with its customer and product, its schedule, what it owes today, and the latest rows of its lists. A part that needs a permission that the caller does not have is null or missing.
+         *
+         *     Needs the permission `accounts:read` (roles: admin, manager, finance, agent, viewer).
+         */
+        get: operations["getAccountOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/reports/today": {
         parameters: {
             query?: never;
@@ -3244,6 +3266,197 @@ export interface components {
                 /** @description The total. In units of the currency. */
                 total: number;
             };
+        };
+        /**
+         * @example {
+         *       "account": {
+         *         "id": 1,
+         *         "accountNumber": "ACC10000012",
+         *         "customerId": 1,
+         *         "productId": 1,
+         *         "payplanId": 2,
+         *         "employeeId": 1,
+         *         "activationDate": "2026-11-02",
+         *         "status": "active",
+         *         "reason": null,
+         *         "writtenOffDate": null,
+         *         "currency": "KES",
+         *         "deposit": 2000,
+         *         "instalmentAmount": 400,
+         *         "instalmentCount": 52,
+         *         "frequency": "weekly",
+         *         "graceDays": 7,
+         *         "total": 22800,
+         *         "paid": 3600,
+         *         "balance": 19200,
+         *         "credit": 0,
+         *         "arrears": 0,
+         *         "paymentState": "paid_ahead",
+         *         "daysPastDue": 0,
+         *         "paidUntil": "2026-12-06",
+         *         "nextDueDate": "2026-12-07",
+         *         "nextDueAmount": 400,
+         *         "externalId": "LOAN-2001",
+         *         "metadata": {
+         *           "branch": "Meru"
+         *         },
+         *         "createdAt": "2026-11-02T08:15:30.000Z",
+         *         "updatedAt": "2026-11-02T08:15:30.000Z"
+         *       },
+         *       "schedule": {
+         *         "accountId": 1,
+         *         "accountNumber": "ACC10000012",
+         *         "currency": "KES",
+         *         "items": [
+         *           {
+         *             "number": 0,
+         *             "dueDate": "2026-10-26",
+         *             "amount": 2000,
+         *             "paid": 2000,
+         *             "state": "paid"
+         *           },
+         *           {
+         *             "number": 1,
+         *             "dueDate": "2026-11-02",
+         *             "amount": 400,
+         *             "paid": 100,
+         *             "state": "due"
+         *           },
+         *           {
+         *             "number": 2,
+         *             "dueDate": "2026-11-09",
+         *             "amount": 400,
+         *             "paid": 0,
+         *             "state": "upcoming"
+         *           }
+         *         ]
+         *       },
+         *       "quote": {
+         *         "accountId": 1,
+         *         "accountNumber": "ACC10000012",
+         *         "currency": "KES",
+         *         "status": "active",
+         *         "date": "2026-11-30",
+         *         "overdue": 1200,
+         *         "dueOnDate": 400,
+         *         "amountDue": 1600,
+         *         "settlement": 20800,
+         *         "paymentState": "late",
+         *         "daysPastDue": 21,
+         *         "paidUntil": "2026-11-08",
+         *         "nextDueDate": "2026-11-09",
+         *         "nextDueAmount": 400,
+         *         "payment": {
+         *           "amount": 1000,
+         *           "itemsCovered": 2,
+         *           "remainder": 200,
+         *           "balance": 19800,
+         *           "credit": 0,
+         *           "arrears": 600,
+         *           "completes": false,
+         *           "paymentState": "in_grace",
+         *           "daysPastDue": 7,
+         *           "paidUntil": "2026-11-22",
+         *           "nextDueDate": "2026-11-23",
+         *           "nextDueAmount": 200
+         *         }
+         *       },
+         *       "statusChanges": {
+         *         "rows": [
+         *           {
+         *             "id": 2,
+         *             "from": "active",
+         *             "to": "suspended",
+         *             "reason": "The system was stolen",
+         *             "cause": null,
+         *             "actor": "amina@example.com",
+         *             "date": "2026-11-02",
+         *             "createdAt": "2026-11-02T08:15:30.000Z"
+         *           }
+         *         ],
+         *         "total": 1
+         *       },
+         *       "payments": {
+         *         "rows": [
+         *           {
+         *             "id": 1,
+         *             "accountId": 1,
+         *             "accountNumber": "ACC10000012",
+         *             "amount": 400,
+         *             "currency": "KES",
+         *             "paymentMethodId": 2,
+         *             "transactionRef": "RECEIPT-0001",
+         *             "paymentDate": "2026-11-02",
+         *             "status": "matched",
+         *             "source": "manual",
+         *             "matchMethod": null,
+         *             "matchReason": null,
+         *             "reconciliationId": null,
+         *             "reconciliationDate": null,
+         *             "reversedAt": null,
+         *             "reversalReason": null,
+         *             "externalId": "ERP-PAY-3001",
+         *             "metadata": {
+         *               "till": "4"
+         *             },
+         *             "createdAt": "2026-11-02T08:15:30.000Z",
+         *             "updatedAt": "2026-11-02T08:15:30.000Z"
+         *           }
+         *         ],
+         *         "total": 1
+         *       },
+         *       "invoices": {
+         *         "rows": [
+         *           {
+         *             "id": 1,
+         *             "number": "INV-2026-000001",
+         *             "accountId": 1,
+         *             "accountNumber": "ACC10000012",
+         *             "customerName": "Wanjiru Kamau",
+         *             "total": 2200,
+         *             "currency": "KES",
+         *             "status": "issued",
+         *             "issuedOn": "2026-11-02",
+         *             "dueDate": null,
+         *             "voidedAt": null,
+         *             "voidReason": null,
+         *             "createdAt": "2026-11-02T08:15:30.000Z",
+         *             "updatedAt": "2026-11-02T08:15:30.000Z"
+         *           }
+         *         ],
+         *         "total": 1
+         *       },
+         *       "paymentRequests": {
+         *         "rows": [],
+         *         "total": 0
+         *       }
+         *     }
+         */
+        AccountOverview: {
+            account: components["schemas"]["Account"];
+            schedule: components["schemas"]["AccountSchedule"];
+            quote: components["schemas"]["Quote"];
+            /** @description The latest 6 status changes. */
+            statusChanges: {
+                rows: components["schemas"]["StatusChange"][];
+                /** @description The number of all rows. */
+                total: number;
+            };
+            payments: {
+                rows: components["schemas"]["Payment"][];
+                /** @description The number of all rows. */
+                total: number;
+            } | null;
+            invoices: {
+                rows: components["schemas"]["InvoiceSummary"][];
+                /** @description The number of all rows. */
+                total: number;
+            } | null;
+            paymentRequests: {
+                rows: components["schemas"]["PaymentRequest"][];
+                /** @description The number of all rows. */
+                total: number;
+            } | null;
         };
         /** @description The next due date of an account changed. The account is paid until the day before this date. */
         AccountPaidUntilChangedEvent: {
@@ -24489,6 +24702,217 @@ export interface operations {
             400: components["responses"]["ValidationError"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getAccountOverview: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your id for the request: 1 to 64 characters of A-Z, a-z, 0-9 and `_.-`. The answer, the log and the audit list show it. Without a valid id, the service makes one.
+                 * @example import-2026-11-02.1
+                 */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Account found. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "account": {
+                     *           "id": 1,
+                     *           "accountNumber": "ACC10000012",
+                     *           "customerId": 1,
+                     *           "productId": 1,
+                     *           "payplanId": 2,
+                     *           "employeeId": 1,
+                     *           "activationDate": "2026-11-02",
+                     *           "status": "active",
+                     *           "reason": null,
+                     *           "writtenOffDate": null,
+                     *           "currency": "KES",
+                     *           "deposit": 2000,
+                     *           "instalmentAmount": 400,
+                     *           "instalmentCount": 52,
+                     *           "frequency": "weekly",
+                     *           "graceDays": 7,
+                     *           "total": 22800,
+                     *           "paid": 3600,
+                     *           "balance": 19200,
+                     *           "credit": 0,
+                     *           "arrears": 0,
+                     *           "paymentState": "paid_ahead",
+                     *           "daysPastDue": 0,
+                     *           "paidUntil": "2026-12-06",
+                     *           "nextDueDate": "2026-12-07",
+                     *           "nextDueAmount": 400,
+                     *           "externalId": "LOAN-2001",
+                     *           "metadata": {
+                     *             "branch": "Meru"
+                     *           },
+                     *           "createdAt": "2026-11-02T08:15:30.000Z",
+                     *           "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *         },
+                     *         "schedule": {
+                     *           "accountId": 1,
+                     *           "accountNumber": "ACC10000012",
+                     *           "currency": "KES",
+                     *           "items": [
+                     *             {
+                     *               "number": 0,
+                     *               "dueDate": "2026-10-26",
+                     *               "amount": 2000,
+                     *               "paid": 2000,
+                     *               "state": "paid"
+                     *             },
+                     *             {
+                     *               "number": 1,
+                     *               "dueDate": "2026-11-02",
+                     *               "amount": 400,
+                     *               "paid": 100,
+                     *               "state": "due"
+                     *             },
+                     *             {
+                     *               "number": 2,
+                     *               "dueDate": "2026-11-09",
+                     *               "amount": 400,
+                     *               "paid": 0,
+                     *               "state": "upcoming"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "quote": {
+                     *           "accountId": 1,
+                     *           "accountNumber": "ACC10000012",
+                     *           "currency": "KES",
+                     *           "status": "active",
+                     *           "date": "2026-11-30",
+                     *           "overdue": 1200,
+                     *           "dueOnDate": 400,
+                     *           "amountDue": 1600,
+                     *           "settlement": 20800,
+                     *           "paymentState": "late",
+                     *           "daysPastDue": 21,
+                     *           "paidUntil": "2026-11-08",
+                     *           "nextDueDate": "2026-11-09",
+                     *           "nextDueAmount": 400,
+                     *           "payment": {
+                     *             "amount": 1000,
+                     *             "itemsCovered": 2,
+                     *             "remainder": 200,
+                     *             "balance": 19800,
+                     *             "credit": 0,
+                     *             "arrears": 600,
+                     *             "completes": false,
+                     *             "paymentState": "in_grace",
+                     *             "daysPastDue": 7,
+                     *             "paidUntil": "2026-11-22",
+                     *             "nextDueDate": "2026-11-23",
+                     *             "nextDueAmount": 200
+                     *           }
+                     *         },
+                     *         "statusChanges": {
+                     *           "rows": [
+                     *             {
+                     *               "id": 2,
+                     *               "from": "active",
+                     *               "to": "suspended",
+                     *               "reason": "The system was stolen",
+                     *               "cause": null,
+                     *               "actor": "amina@example.com",
+                     *               "date": "2026-11-02",
+                     *               "createdAt": "2026-11-02T08:15:30.000Z"
+                     *             }
+                     *           ],
+                     *           "total": 1
+                     *         },
+                     *         "payments": {
+                     *           "rows": [
+                     *             {
+                     *               "id": 1,
+                     *               "accountId": 1,
+                     *               "accountNumber": "ACC10000012",
+                     *               "amount": 400,
+                     *               "currency": "KES",
+                     *               "paymentMethodId": 2,
+                     *               "transactionRef": "RECEIPT-0001",
+                     *               "paymentDate": "2026-11-02",
+                     *               "status": "matched",
+                     *               "source": "manual",
+                     *               "matchMethod": null,
+                     *               "matchReason": null,
+                     *               "reconciliationId": null,
+                     *               "reconciliationDate": null,
+                     *               "reversedAt": null,
+                     *               "reversalReason": null,
+                     *               "externalId": "ERP-PAY-3001",
+                     *               "metadata": {
+                     *                 "till": "4"
+                     *               },
+                     *               "createdAt": "2026-11-02T08:15:30.000Z",
+                     *               "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *             }
+                     *           ],
+                     *           "total": 1
+                     *         },
+                     *         "invoices": {
+                     *           "rows": [
+                     *             {
+                     *               "id": 1,
+                     *               "number": "INV-2026-000001",
+                     *               "accountId": 1,
+                     *               "accountNumber": "ACC10000012",
+                     *               "customerName": "Wanjiru Kamau",
+                     *               "total": 2200,
+                     *               "currency": "KES",
+                     *               "status": "issued",
+                     *               "issuedOn": "2026-11-02",
+                     *               "dueDate": null,
+                     *               "voidedAt": null,
+                     *               "voidReason": null,
+                     *               "createdAt": "2026-11-02T08:15:30.000Z",
+                     *               "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *             }
+                     *           ],
+                     *           "total": 1
+                     *         },
+                     *         "paymentRequests": {
+                     *           "rows": [],
+                     *           "total": 0
+                     *         }
+                     *       },
+                     *       "message": "Account found."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["AccountOverview"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

@@ -160,6 +160,8 @@ export interface AccountsCalls {
   listCreditMoves(query?: QueryOf<'listCreditMoves'>, options?: CallOptions): Promise<PageOf<'listCreditMoves'>>;
   /** List credit moves: every row, reading page after page. */
   iterateCreditMoves(query?: IterationQueryOf<'listCreditMoves'>, options?: CallOptions): AsyncGenerator<RowOf<'listCreditMoves'>, void, undefined>;
+  /** Get an account and its latest rows */
+  getOverview(id: number, query?: NoQuery, options?: CallOptions): Promise<DataOf<'getAccountOverview'>>;
 }
 
 export interface PaymentsCalls {
@@ -595,6 +597,7 @@ export const OPERATIONS = {
     iterateCreditMovesOfAccount: { method: 'GET', path: '/api/accounts/{id}/credit/moves', hasQuery: true, secured: true, answers: 'rows' },
     listCreditMoves: { method: 'GET', path: '/api/credit-moves', hasQuery: true, secured: true, answers: 'page' },
     iterateCreditMoves: { method: 'GET', path: '/api/credit-moves', hasQuery: true, secured: true, answers: 'rows' },
+    getOverview: { method: 'GET', path: '/api/accounts/{id}/overview', hasQuery: true, secured: true, answers: 'data' },
   },
   payments: {
     list: { method: 'GET', path: '/api/payments', hasQuery: true, secured: true, answers: 'page' },

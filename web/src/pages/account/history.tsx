@@ -8,26 +8,37 @@ import { Loaded } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { useLostFocus } from '../../ui/use-lost-focus.ts';
 import { nameOfActor } from '../shared/actor.ts';
+import { loaded, type RowsQuery } from '../shared/table-panel.tsx';
 import { reasonInWords } from './status-reason.ts';
 
-const FIRST_ROWS = 6;
 const MOST_ROWS = 50;
 
+interface HistoryProps {
+  accountId: number;
+  latest: Schemas['AccountOverview']['statusChanges'];
+}
+
 /** The status changes: who, when and why. */
-export function History({ accountId }: { accountId: number }) {
+export function History({ accountId, latest }: HistoryProps) {
   const [isExpanded, setIsExpanded] = useState(false);
-  const list = useLostFocus<HTMLOListElement>(isExpanded, `li:nth-child(${FIRST_ROWS + 1})`);
-  const history = api.useQuery('get', '/api/accounts/{id}/history', {
-    params: { path: { id: accountId }, query: { sort: 'id:desc', limit: MOST_ROWS } },
-  });
+  const first = latest.rows.length;
+  const more = api.useQuery(
+    'get',
+    '/api/accounts/{id}/history',
+    { params: { path: { id: accountId }, query: { sort: 'id:desc', limit: MOST_ROWS } } },
+    { enabled: isExpanded },
+  );
+  const history: RowsQuery<Schemas['StatusChange']> = isExpanded && !more.isPending ? more : loaded(latest);
+  const isShown = (history.data?.data.length ?? 0) > first;
+  const list = useLostFocus<HTMLOListElement>(isShown, `li:nth-child(${first + 1})`);
   return (
     <Panel title={t('account.history')}>
       <Loaded query={history} explain={explain}>
         {({ data, pagination: { total = 0 } }) => (
           <>
             <ol ref={list} className="history">
-              {data.slice(0, isExpanded ? MOST_ROWS : FIRST_ROWS).map((change, at) => (
-                <li key={change.id} {...(at === FIRST_ROWS && { tabIndex: -1 })}>
+              {data.map((change, at) => (
+                <li key={change.id} {...(at === first && { tabIndex: -1 })}>
                   <strong>{describe(change)}</strong>
                   {change.reason && <span>{reasonInWords(change.reason)}</span>}
                   <span className="muted">
@@ -38,12 +49,12 @@ export function History({ accountId }: { accountId: number }) {
                 </li>
               ))}
             </ol>
-            {isExpanded && total > data.length && (
+            {isShown && total > data.length && (
               <p className="muted">{t('account.history.latest', { shown: data.length, total })}</p>
             )}
-            {data.length > FIRST_ROWS && !isExpanded && (
+            {total > data.length && !isShown && (
               <p>
-                <Button kind="quiet" onClick={() => setIsExpanded(true)}>
+                <Button kind="quiet" isBusy={more.isFetching} onClick={() => setIsExpanded(true)}>
                   {t('action.showMore')}
                 </Button>
               </p>

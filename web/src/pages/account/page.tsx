@@ -32,16 +32,18 @@ import { TransferDialog } from './transfer-dialog.tsx';
 type Account = Schemas['Account'];
 
 export function Page({ id }: { id: string }) {
-  const query = { expand: ['customer' as const, 'product' as const] };
-  const account = api.useQuery('get', '/api/accounts/{id}', { params: { path: { id: Number(id) }, query } });
+  const overview = api.useQuery('get', '/api/accounts/{id}/overview', {
+    params: { path: { id: Number(id) } },
+  });
   return (
-    <Loaded query={account} explain={explain} skeleton={<Skeleton lines={8} />}>
-      {({ data }) => <AccountPage account={data} />}
+    <Loaded query={overview} explain={explain} skeleton={<Skeleton lines={8} />}>
+      {({ data }) => <AccountPage overview={data} />}
     </Loaded>
   );
 }
 
-function AccountPage({ account }: { account: Account }) {
+function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
+  const { account, schedule, quote, statusChanges, payments, invoices, paymentRequests } = overview;
   const [opened, setOpened] = useState<'payment' | 'refund' | 'transfer' | Move>();
   const close = () => setOpened(undefined);
   const moves = may('accounts:change-status') ? movesOf(account.status) : [];
@@ -95,18 +97,18 @@ function AccountPage({ account }: { account: Account }) {
       <Columns
         main={
           <>
-            <Timeline accountId={account.id} />
-            {settings().paymentRequests && <PaymentRequests accountId={account.id} />}
-            <Payments accountId={account.id} />
+            <Timeline items={schedule.items} />
+            {settings().paymentRequests && paymentRequests && <PaymentRequests latest={paymentRequests} />}
+            {payments && <Payments accountId={account.id} latest={payments} />}
             <Explanation accountId={account.id} />
           </>
         }
         side={
           <>
-            <QuotePanel accountId={account.id} />
+            <QuotePanel ofToday={quote} />
             <AccountFacts account={account} />
-            {may('invoices:read') && <Invoices accountId={account.id} />}
-            <History accountId={account.id} />
+            {invoices && <Invoices latest={invoices} />}
+            <History accountId={account.id} latest={statusChanges} />
           </>
         }
       />

@@ -1,5 +1,4 @@
 import { useState } from 'react';
-import { api } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
 import { settings } from '../../api/settings.ts';
@@ -11,7 +10,7 @@ import { AmountField, TextField } from '../../ui/form.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { codeColumn, moneyColumn } from '../shared/columns.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
-import { TablePanel } from '../shared/table-panel.tsx';
+import { loaded, TablePanel } from '../shared/table-panel.tsx';
 
 type Account = Schemas['Account'];
 type PaymentRequest = Schemas['PaymentRequest'];
@@ -24,8 +23,6 @@ const TONES: Record<Schemas['PaymentRequestStatus'], Tone> = {
   declined: 'bad',
   expired: 'neutral',
 };
-
-const MOST_ROWS = 5;
 
 export function RequestButton({ account }: { account: Account }) {
   const [isOpen, setIsOpen] = useState(false);
@@ -83,10 +80,11 @@ function suggestedAmount({ arrears, nextDueAmount, balance }: Account): number {
   return arrears > 0 ? arrears : (nextDueAmount ?? balance);
 }
 
-export function PaymentRequests({ accountId }: { accountId: number }) {
-  const requests = api.useQuery('get', '/api/accounts/{accountId}/payment-requests', {
-    params: { path: { accountId }, query: { limit: MOST_ROWS, sort: 'id:desc' } },
-  });
+interface PaymentRequestsProps {
+  latest: NonNullable<Schemas['AccountOverview']['paymentRequests']>;
+}
+
+export function PaymentRequests({ latest }: PaymentRequestsProps) {
   const columns: Column<PaymentRequest>[] = [
     { name: 'createdAt', label: t('account.request.when'), show: (row) => format.dateTime(row.createdAt) },
     codeColumn('phone', t('field.phone'), ({ phone }) => phone),
@@ -96,8 +94,7 @@ export function PaymentRequests({ accountId }: { accountId: number }) {
   return (
     <TablePanel
       title={t('account.requests')}
-      query={requests}
-      lines={2}
+      query={loaded(latest)}
       columns={columns}
       none={t('account.requests.none')}
     />

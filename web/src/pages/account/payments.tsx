@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { api, KEEPS_LAST } from '../../api/client.ts';
+import { api } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { t, tValue } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
@@ -7,25 +7,29 @@ import type { Column } from '../../ui/table.tsx';
 import { useLostFocus } from '../../ui/use-lost-focus.ts';
 import { usePaymentMethods } from '../shared/catalogue.ts';
 import { codeColumn, dateColumn, paymentAmountColumn, statusColumn } from '../shared/columns.tsx';
-import { TablePanel } from '../shared/table-panel.tsx';
+import { loaded, TablePanel } from '../shared/table-panel.tsx';
 import { PAYMENT_TONES } from '../shared/tones.ts';
 
-const FIRST_ROWS = 10;
 const MOST_ROWS = 100;
 
-export function Payments({ accountId }: { accountId: number }) {
-  const [limit, setLimit] = useState(FIRST_ROWS);
-  const payments = api.useQuery(
+interface PaymentsProps {
+  accountId: number;
+  latest: NonNullable<Schemas['AccountOverview']['payments']>;
+}
+
+export function Payments({ accountId, latest }: PaymentsProps) {
+  const [isExpanded, setIsExpanded] = useState(false);
+  const first = latest.rows.length;
+  const query = { limit: MOST_ROWS, sort: 'paymentDate:desc,id:desc' };
+  const more = api.useQuery(
     'get',
     '/api/accounts/{accountId}/payments',
-    { params: { path: { accountId }, query: { limit, sort: 'paymentDate:desc,id:desc' } } },
-    KEEPS_LAST,
+    { params: { path: { accountId }, query } },
+    { enabled: isExpanded },
   );
+  const payments = isExpanded && !more.isPending ? more : loaded(latest);
   const shown = payments.data?.data.length ?? 0;
-  const root = useLostFocus<HTMLDivElement>(
-    shown > FIRST_ROWS,
-    `tbody tr:nth-child(${FIRST_ROWS + 1}) .row-link`,
-  );
+  const root = useLostFocus<HTMLDivElement>(shown > first, `tbody tr:nth-child(${first + 1}) .row-link`);
   const methods = usePaymentMethods();
   const columns: Column<Schemas['Payment']>[] = [
     dateColumn('paymentDate', t('field.date'), ({ paymentDate }) => paymentDate),
@@ -50,7 +54,7 @@ export function Payments({ accountId }: { accountId: number }) {
         foot={
           shown < Math.min(payments.data?.pagination.total ?? 0, MOST_ROWS) && (
             <p className="table-foot">
-              <Button kind="quiet" isBusy={payments.isPlaceholderData} onClick={() => setLimit(MOST_ROWS)}>
+              <Button kind="quiet" isBusy={more.isFetching} onClick={() => setIsExpanded(true)}>
                 {t('action.showMore')}
               </Button>
             </p>

@@ -1,18 +1,21 @@
 import { useId, useState } from 'react';
 import { api, KEEPS_LAST } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
-import { settings } from '../../api/settings.ts';
+import type { Schemas } from '../../api/paths.ts';
 import { format, t } from '../../i18n/index.ts';
 import { Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { Facts, Panel } from '../../ui/panel.tsx';
 
 /** Shows what the customer must pay to be up to date on a day. */
-export function QuotePanel({ accountId }: { accountId: number }) {
+export function QuotePanel({ ofToday }: { ofToday: Schemas['Quote'] }) {
   const id = useId();
-  const { today } = settings();
-  const [date, setDate] = useState(today);
-  const query = { params: { path: { id: accountId }, query: { date } } };
-  const quote = api.useQuery('get', '/api/accounts/{id}/quote', query, KEEPS_LAST);
+  const [chosen, setDate] = useState<string>();
+  const date = chosen ?? ofToday.date;
+  const query = { params: { path: { id: ofToday.accountId }, query: { date } } };
+  const isOther = date !== ofToday.date;
+  const other = api.useQuery('get', '/api/accounts/{id}/quote', query, { ...KEEPS_LAST, enabled: isOther });
+  const isKnown = !isOther || (other.isPending && !other.data);
+  const quote = isKnown ? { ...other, data: { data: ofToday } } : other;
   return (
     <Panel title={t('account.quote')}>
       <div className="quote-question">
@@ -21,7 +24,7 @@ export function QuotePanel({ accountId }: { accountId: number }) {
           id={id}
           className="input"
           type="date"
-          min={today}
+          min={ofToday.date}
           value={date}
           onChange={(event) => event.target.value && setDate(event.target.value)}
         />

@@ -1,8 +1,5 @@
-import { api } from '../../api/client.ts';
-import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
-import { Loaded } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/panel.tsx';
 
 type Item = Schemas['AccountSchedule']['items'][number];
@@ -10,25 +7,12 @@ type Item = Schemas['AccountSchedule']['items'][number];
 const LEGEND = ['paid', 'partly_paid', 'overdue', 'due', 'upcoming', 'not_owed'] as const;
 
 /** One cell for the deposit and one for each instalment, in the order in which payments are applied. */
-export function Timeline({ accountId }: { accountId: number }) {
-  const schedule = api.useQuery('get', '/api/accounts/{id}/schedule', {
-    params: { path: { id: accountId } },
-  });
-  return (
-    <Panel title={t('account.timeline')}>
-      <Loaded query={schedule} explain={explain}>
-        {({ data: { items } }) => <Cells items={items} />}
-      </Loaded>
-    </Panel>
-  );
-}
-
-function Cells({ items }: { items: readonly Item[] }) {
+export function Timeline({ items }: { items: readonly Item[] }) {
   const paid = items.filter(({ state }) => state === 'paid').length;
   const shown = LEGEND.filter((state) => items.some((item) => item.state === state));
   const counts = { paid: format.number(paid), total: format.number(items.length) };
   return (
-    <>
+    <Panel title={t('account.timeline')}>
       <p className="muted">{t('account.timeline.summary', counts)}</p>
       <ol className="timeline">
         {items.map((item) => (
@@ -45,7 +29,7 @@ function Cells({ items }: { items: readonly Item[] }) {
           </li>
         ))}
       </ul>
-    </>
+    </Panel>
   );
 }
 

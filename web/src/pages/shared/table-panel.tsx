@@ -5,15 +5,17 @@ import { Empty, Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { type Column, Pager, Table } from '../../ui/table.tsx';
 
+export interface RowsQuery<Row> {
+  data: { data: readonly Row[]; pagination: { total?: number; totalPages?: number } } | undefined;
+  error: unknown;
+  refetch(): unknown;
+}
+
 interface TablePanelProps<Row> {
   title: string;
   /** Next to the title. */
   actions?: ReactNode;
-  query: {
-    data: { data: readonly Row[]; pagination: { total?: number; totalPages?: number } } | undefined;
-    error: unknown;
-    refetch(): unknown;
-  };
+  query: RowsQuery<Row>;
   /** The number of lines of the skeleton. */
   lines?: number;
   columns: readonly Column<Row>[];
@@ -24,6 +26,11 @@ interface TablePanelProps<Row> {
   pager?: { page: number; onPage(page: number): void };
   /** Content below the table. */
   foot?: ReactNode;
+}
+
+/** The query of rows that came with the answer of the page. */
+export function loaded<Row>({ rows, total }: { rows: readonly Row[]; total: number }): RowsQuery<Row> {
+  return { data: { data: rows, pagination: { total } }, error: null, refetch: () => {} };
 }
 
 /** A panel with a short table, beside other content of a page. `<ListPanel>` is for lists with filters and sort in the URL. */
