@@ -34,6 +34,8 @@ create type payment_source as enum ('manual', 'webhook', 'import', 'pull');
 
 create type payment_status as enum ('matched', 'unmatched', 'reversed');
 
+create type phone_problem as enum ('invalid', 'other_customer', 'other_account');
+
 create type provider_line_result as enum ('matched', 'conflict', 'amount_differs', 'missing_in_books', 'reversed_in_books', 'reversed_at_provider', 'missing_at_provider', 'other', 'repeated', 'contradictory', 'unreadable');
 
 create type provider_statement_status as enum ('received', 'matching', 'importing', 'reconciling', 'done', 'failed');
@@ -366,6 +368,7 @@ create table customers (
   external_id text,
   metadata jsonb not null default '{}'::jsonb,
   import_id bigint,
+  phone_problem phone_problem,
   constraint customers_import_id_fkey FOREIGN KEY (import_id) REFERENCES imports(id),
   constraint customers_pkey PRIMARY KEY (id),
   constraint customers_email_unique UNIQUE (email_key),
@@ -377,6 +380,7 @@ CREATE INDEX customers_kyc_review ON public.customers USING btree (created_at, i
 CREATE INDEX customers_metadata ON public.customers USING gin (metadata jsonb_path_ops) WHERE (metadata <> '{}'::jsonb);
 CREATE INDEX customers_phone ON public.customers USING btree (phone);
 CREATE INDEX customers_phone_end ON public.customers USING btree ("right"(phone, 3));
+CREATE INDEX customers_phone_problem ON public.customers USING btree (created_at, id) WHERE (phone_problem IS NOT NULL);
 CREATE INDEX customers_phone_sha256 ON public.customers USING btree (phone_sha256);
 CREATE INDEX customers_quoted_external_id ON public.customers USING btree (without_quotes(external_id)) WHERE (external_id <> without_quotes(external_id));
 CREATE INDEX customers_search ON public.customers USING gin (search_text gin_trgm_ops);
@@ -905,6 +909,14 @@ CASE
     WHEN (status = 'reversed'::payment_status) THEN id
     ELSE (0)::bigint
 END)) WHERE (reference_key IS NOT NULL);
+
+create table phone_repair (
+  last_customer_id bigint not null default 0,
+  completed_on date,
+  is_only_row boolean not null default true,
+  constraint phone_repair_is_only_row_check CHECK (is_only_row),
+  constraint phone_repair_pkey PRIMARY KEY (is_only_row)
+);
 
 create table product_configurations (
   id bigint not null generated always as identity,

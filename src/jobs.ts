@@ -21,6 +21,7 @@ import { explainGaps, watchNotifications, watchSilence } from './lost-notificati
 import { findUnansweredPaid, postPaidRequests } from './payment-requests/answer-commands.ts';
 import { retryPendingNotifications } from './payments/notifications/commands.ts';
 import { openProviderApis, type ProviderApis } from './payments/providers/registry.ts';
+import { repairPhones } from './phone-repair/commands.ts';
 import { type JobQueue, startJobQueue, type Task } from './platform/jobs/queue.ts';
 import { deleteAbandonedFiles, IMPORT_TASK, queueUnfinishedImports } from './portfolio/import/commands.ts';
 import { workOnImport } from './portfolio/import/job-commands.ts';
@@ -70,6 +71,7 @@ const STEPS: readonly Step[] = [
   { name: 'activate accounts', run: activateDueAccounts },
   { name: 'suspend late accounts', run: (context, signal) => suspendLateAccounts(context, signal) },
   { name: 'let documents expire', run: expireDocuments },
+  { name: 'repair stored phones', run: repairPhones },
   { name: 'end outdated approvals', run: endOutdatedApprovals },
   { name: 'queue unfinished provider statements', run: ({ db }) => queueUnfinishedStatements(db) },
   { name: 'queue unfinished portfolio imports', run: queueUnfinishedImports },

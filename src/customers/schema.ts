@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import type { VerificationStatus } from '../core/database/tables.ts';
+import type { PhoneProblem, VerificationStatus } from '../core/database/tables.ts';
 import { BulkBody, BulkResult } from '../core/http/bulk.ts';
 import { ExternalFields, ShownExternalFields } from '../core/http/external-ids.ts';
 import { Choice, Email, Id, Nullable, Text, Timestamp } from '../core/http/fields.ts';
@@ -13,6 +13,12 @@ export const VERIFICATION_STATUSES = [
   'rejected',
   'expired',
 ] as const satisfies VerificationStatus[];
+
+export const PHONE_PROBLEMS = [
+  'invalid',
+  'other_customer',
+  'other_account',
+] as const satisfies PhoneProblem[];
 
 const phone = (format: string) =>
   Type.String({
@@ -77,6 +83,12 @@ export const Customer = Type.Object(
     lastName: Type.String(),
     email: Nullable(Type.String()),
     phone: Type.String({ description: 'E.164' }),
+    phoneProblem: Nullable(
+      Choice('PhoneProblem', PHONE_PROBLEMS, {
+        description:
+          'Why a phone that an earlier version stored is wrong and was not repaired. `invalid`: it is no phone number of your country. `other_customer`, `other_account`: it has a 0 after the country code. Without it, another customer would have the same phone, or payments of this phone would match another account or none.',
+      }),
+    ),
     nationalId: Nullable(Type.String()),
     kycStatus: Nullable(
       Choice('VerificationStatus', VERIFICATION_STATUSES, {
@@ -101,6 +113,7 @@ export const Customer = Type.Object(
         lastName: 'Kamau',
         email: 'wanjiru@example.com',
         phone: '+254712345678',
+        phoneProblem: null,
         nationalId: '23456789',
         kycStatus: 'verified',
         kycReviewPending: false,
@@ -134,6 +147,7 @@ export const customerList = defineList(
     lastName: { kind: 'text', column: 'c.last_name' },
     email: { kind: 'text', column: 'c.email', key: { column: 'c.email_key', of: emailKey }, nullable: true },
     phone: { kind: 'text', column: 'c.phone' },
+    phoneProblem: { kind: 'enum', column: 'c.phone_problem', nullable: true, values: PHONE_PROBLEMS },
     nationalId: {
       kind: 'text',
       column: 'c.national_id',

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../core/database/db.ts';
 import { violatedUnique } from '../core/database/postgres-errors.ts';
 import { lookUp } from '../core/database/statements.ts';
-import type { VerificationStatus } from '../core/database/tables.ts';
+import type { PhoneProblem, VerificationStatus } from '../core/database/tables.ts';
 import { type AppError, duplicate } from '../core/http/errors.ts';
 import { type ExternalValues, takenExternalId } from '../core/http/external-ids.ts';
 import { columnList, fetchPage } from '../core/lists/page.ts';
@@ -23,6 +23,7 @@ const COLUMNS = [
   'last_name as lastName',
   'email',
   'phone',
+  'phone_problem as phoneProblem',
   'national_id as nationalId',
   'kyc_status as kycStatus',
   'kyc_review_pending as kycReviewPending',
@@ -59,13 +60,38 @@ export async function requireFree(db: Db, fields: CustomerFields): Promise<void>
 export function updateCustomer(tx: Tx, id: number, fields: CustomerFields) {
   return tx
     .updateTable('customers')
-    .set({ ...columnsOf(fields), updated_at: sql`business_now()` })
+    .set({
+      ...columnsOf(fields),
+      phone_problem: sql`case when phone = ${fields.phone} then phone_problem end`,
+      updated_at: sql`business_now()`,
+    })
     .where('id', '=', id)
     .returning(COLUMNS)
     .executeTakeFirstOrThrow()
     .catch((error: unknown) => {
       throw takenError(error, fields) ?? error;
     });
+}
+
+/** Changes only the phone, and what is derived from it. */
+export async function setPhone(tx: Tx, id: number, customer: SearchableCustomer): Promise<void> {
+  const { phone } = customer;
+  await tx
+    .updateTable('customers')
+    .set({
+      phone,
+      phone_sha256: phoneSha256(phone),
+      search_text: searchText(customer),
+      phone_problem: null,
+      updated_at: sql`business_now()`,
+    })
+    .where('id', '=', id)
+    .execute();
+}
+
+/** Records why the phone of a customer is not repaired. The customer itself does not change. */
+export async function setPhoneProblem(tx: Tx, id: number, problem: PhoneProblem | null): Promise<void> {
+  await tx.updateTable('customers').set({ phone_problem: problem }).where('id', '=', id).execute();
 }
 
 /**

@@ -119,6 +119,13 @@ describe.skipIf(!HAS_BROWSER)('a list of customers, accounts or payments', () =>
     expect((await (await asked).response())?.status()).toBe(200);
   });
 
+  it('filters customers whose stored phone is wrong', async () => {
+    const page = await console.open('/customers');
+    const asked = page.waitForRequest('**/api/customers?*phoneProblem*');
+    await page.getByLabel('Phone', { exact: true }).selectOption('Not a valid number');
+    expect((await (await asked).response())?.status()).toBe(200);
+  });
+
   it.each(SIZES)(
     'keeps the focus of the keyboard on the button that shows another page or order (%s)',
     async (size, viewport) => {

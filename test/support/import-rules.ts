@@ -40,6 +40,8 @@ export const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   payments: ['account-status', 'accounts', 'approvals', 'customers', 'ledger'],
   // A payment request asks for money that an account owes, and its answer is posted like a notification.
   'payment-requests': ['accounts', 'ledger', 'payments'],
+  // The repair of a phone asks the matching of payments whether payments would match another account.
+  'phone-repair': ['customers', 'employees', 'payments'],
   // A portfolio has files of all these features. An import makes ledger entries by the rules of the ledger and
   // of payments, ends with the proof, and acts for a user.
   portfolio: ['account-status', 'accounts', 'customers', 'ledger', 'pay-plans', 'payments', 'proof', 'users'],

@@ -66,6 +66,8 @@ export type PaymentSource = "import" | "manual" | "pull" | "webhook";
 
 export type PaymentStatus = "matched" | "reversed" | "unmatched";
 
+export type PhoneProblem = "invalid" | "other_account" | "other_customer";
+
 export type ProviderLineResult = "amount_differs" | "conflict" | "contradictory" | "matched" | "missing_at_provider" | "missing_in_books" | "other" | "repeated" | "reversed_at_provider" | "reversed_in_books" | "unreadable";
 
 export type ProviderStatementStatus = "done" | "failed" | "importing" | "matching" | "received" | "reconciling";
@@ -278,6 +280,7 @@ export interface Customers {
   national_id: string | null;
   national_id_key: string | null;
   phone: string;
+  phone_problem: PhoneProblem | null;
   phone_sha256: Buffer;
   search_text: string;
   updated_at: Generated<TimestampColumn>;
@@ -618,6 +621,12 @@ export interface PayPlans {
   updated_at: Generated<TimestampColumn>;
 }
 
+export interface PhoneRepair {
+  completed_on: PlainDate | null;
+  is_only_row: Generated<boolean>;
+  last_customer_id: Generated<Int8>;
+}
+
 export interface ProductConfigurations {
   attributes: Json;
   created_at: Generated<TimestampColumn>;
@@ -902,6 +911,7 @@ export interface DB {
   payment_methods: PaymentMethods;
   payment_requests: PaymentRequests;
   payments: Payments;
+  phone_repair: PhoneRepair;
   product_configurations: ProductConfigurations;
   products: Products;
   provider_balances: ProviderBalances;

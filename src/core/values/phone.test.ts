@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { nationalDigits, phoneSha256, readChangedPhone, readPhone } from './phone.ts';
+import { nationalDigits, phoneSha256, readChangedPhone, readPhone, withoutTrunkZero } from './phone.ts';
 
 describe('readPhone', () => {
   it.each([
@@ -69,6 +69,24 @@ it('readChangedPhone accepts a stored number that is not a phone number, and no 
   expect(readChangedPhone('+25471234568', '+25471234567', 'KE')).toBeUndefined();
   expect(readChangedPhone('+2540712345678', '+2540712345678', 'KE')).toBe('+2540712345678');
   expect(readChangedPhone('0712 345 678', '+25471234567', 'KE')).toBe('+254712345678');
+});
+
+it.each([
+  ['+2540712345678', 'KE', '+254712345678'],
+  ['+2540202345678', 'KE', '+254202345678'],
+  ['+2560772123456', 'UG', '+256772123456'],
+  ['+254712345678', 'KE', undefined],
+  ['+254071234567', 'KE', undefined],
+  ['+25407123456789', 'KE', undefined],
+  ['+25471234567', 'KE', undefined],
+  ['+25400712345678', 'KE', undefined],
+  ['+254005712345678', 'KE', undefined],
+  ['+2560772123456', 'KE', undefined],
+  ['+390612345678', 'IT', undefined],
+  ['+2250123456789', 'CI', undefined],
+  ['+2540712345678', 'ZZ', undefined],
+])('withoutTrunkZero turns the stored phone %s of %s into %s', (stored, region, phone) => {
+  expect(withoutTrunkZero(stored, region)).toBe(phone);
 });
 
 it('phoneSha256 is the digest of the digits without plus, as providers send it', () => {

@@ -79,6 +79,15 @@ export function readChangedPhone(text: string, stored: string | null, region: st
 }
 
 /**
+ * The number of a stored phone without the 0 between the country code and the number, which earlier versions stored.
+ * @returns undefined if the phone has no such 0, or would not be a phone number of the country without it.
+ */
+export function withoutTrunkZero(stored: string, region: string): string | undefined {
+  const phone = stored.replace(new RegExp(`^(\\+${callingCode(region)})0+`), '$1');
+  return phone !== stored && readPhone(stored, region) === phone ? phone : undefined;
+}
+
+/**
  * Converts a phone number that passed the format `phone` to E.164.
  * @throws RangeError for any other text.
  */

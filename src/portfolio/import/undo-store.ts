@@ -53,7 +53,7 @@ export async function lockImportedRows(tx: Tx, importId: number): Promise<void> 
 
 /**
  * Finds what prevents the undo of an import: rows outside the import that refer to imported rows, and audited changes of imported
- * rows. Automatic changes of status do not prevent the undo. The foreign keys are read from the database, so that no table is
+ * rows. Automatic changes of status and repairs of phones do not prevent the undo. The foreign keys are read from the database, so that no table is
  * forgotten.
  */
 export async function findObstacles(tx: Tx, importId: number): Promise<Obstacle[]> {
@@ -105,7 +105,7 @@ async function findChanges(tx: Tx, importId: number, resource: string, table: st
       and e.id > (
         select id from audit_entries
         where resource = 'import' and resource_id = ${importId} and action = 'import.complete')
-      and not (e.action = 'account.status' and e.actor = 'system')
+      and not (e.action in ('account.status', 'customer.change', 'employee.change') and e.actor = 'system')
     group by e.action order by e.action`.execute(tx);
   const obstacles = [];
   for (const row of rows)

@@ -5166,6 +5166,7 @@ export interface components {
          *             "lastName": "Kamau",
          *             "email": "wanjiru@example.com",
          *             "phone": "+254712345678",
+         *             "phoneProblem": null,
          *             "nationalId": "23456789",
          *             "kycStatus": "verified",
          *             "kycReviewPending": false,
@@ -5349,6 +5350,7 @@ export interface components {
          *       "lastName": "Kamau",
          *       "email": "wanjiru@example.com",
          *       "phone": "+254712345678",
+         *       "phoneProblem": null,
          *       "nationalId": "23456789",
          *       "kycStatus": "verified",
          *       "kycReviewPending": false,
@@ -5367,6 +5369,7 @@ export interface components {
             email: string | null;
             /** @description E.164 */
             phone: string;
+            phoneProblem: components["schemas"]["PhoneProblem"] | null;
             nationalId: string | null;
             kycStatus: components["schemas"]["VerificationStatus"] | null;
             /** @description Whether someone has to decide: the latest KYC record is pending, or the name or the national id was changed after the verification. */
@@ -8168,6 +8171,8 @@ export interface components {
         };
         /** @enum {string} */
         Permission: "customers:read" | "customers:create" | "customers:change" | "kyc:read" | "kyc:submit" | "kyc:decide" | "accounts:read" | "accounts:create" | "accounts:change-status" | "payments:read" | "payments:record" | "payment-requests:read" | "payment-requests:create" | "payments:reverse" | "payers:read" | "payments:assign" | "credit:transfer" | "credit:refund" | "approvals:read" | "approvals:decide" | "reconciliations:read" | "reconciliations:create" | "commissions:read" | "commissions:read-own" | "commissions:calculate" | "commissions:approve" | "commission-rules:write" | "reports:read" | "audit:read" | "events:read" | "events:follow" | "users:administer" | "api-keys:administer" | "webhook-endpoints:administer" | "catalogue:write" | "invoices:read" | "invoices:create" | "invoices:void" | "catalogue:read" | "exports:read" | "imports:run";
+        /** @enum {string} */
+        PhoneProblem: "invalid" | "other_customer" | "other_account";
         /** @enum {string} */
         PortfolioFile: "payment_methods" | "employees" | "products" | "pay_plans" | "customers" | "accounts" | "account_changes" | "payments" | "credit_moves";
         Probe: {
@@ -13533,7 +13538,7 @@ export interface operations {
                 /** @example 20 */
                 limit?: number;
                 /**
-                 * @description field:asc or field:desc, separated by commas. Fields: id, firstName, lastName, email, phone, nationalId, kycStatus, kycReviewPending, externalId, createdAt, updatedAt. Default: createdAt:desc.
+                 * @description field:asc or field:desc, separated by commas. Fields: id, firstName, lastName, email, phone, phoneProblem, nationalId, kycStatus, kycReviewPending, externalId, createdAt, updatedAt. Default: createdAt:desc.
                  * @example createdAt:desc
                  */
                 sort?: string;
@@ -13567,6 +13572,21 @@ export interface operations {
                  * @example {}
                  */
                 "filter[phone]"?: components["schemas"]["TextFilter"];
+                /**
+                 * @description filter[phoneProblem][op]=value, operators eq, ne, in, nin, isnull; filter[phoneProblem]=value means eq. Values: invalid, other_customer, other_account.
+                 * @example {}
+                 */
+                "filter[phoneProblem]"?: {
+                    /** @enum {string} */
+                    eq?: "invalid" | "other_customer" | "other_account";
+                    /** @enum {string} */
+                    ne?: "invalid" | "other_customer" | "other_account";
+                    /** @description At most 100 values, separated by commas. */
+                    in?: string;
+                    /** @description At most 100 values, separated by commas. */
+                    nin?: string;
+                    isnull?: boolean;
+                };
                 /**
                  * @description filter[nationalId][op]=value, operators eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[nationalId]=value means eq. The operators eq, ne, in and nin ignore case, spaces and other differences in spelling. The operators contains and startswith ignore case.
                  * @example {}
@@ -13642,6 +13662,7 @@ export interface operations {
                      *           "lastName": "Kamau",
                      *           "email": "wanjiru@example.com",
                      *           "phone": "+254712345678",
+                     *           "phoneProblem": null,
                      *           "nationalId": "23456789",
                      *           "kycStatus": "verified",
                      *           "kycReviewPending": false,
@@ -13733,6 +13754,7 @@ export interface operations {
                      *         "lastName": "Kamau",
                      *         "email": "wanjiru@example.com",
                      *         "phone": "+254712345678",
+                     *         "phoneProblem": null,
                      *         "nationalId": "23456789",
                      *         "kycStatus": "verified",
                      *         "kycReviewPending": false,
@@ -13901,6 +13923,7 @@ export interface operations {
                      *               "lastName": "Kamau",
                      *               "email": "wanjiru@example.com",
                      *               "phone": "+254712345678",
+                     *               "phoneProblem": null,
                      *               "nationalId": "23456789",
                      *               "kycStatus": "verified",
                      *               "kycReviewPending": false,
@@ -13972,6 +13995,7 @@ export interface operations {
                      *         "lastName": "Kamau",
                      *         "email": "wanjiru@example.com",
                      *         "phone": "+254712345678",
+                     *         "phoneProblem": null,
                      *         "nationalId": "23456789",
                      *         "kycStatus": "verified",
                      *         "kycReviewPending": false,
@@ -14050,6 +14074,7 @@ export interface operations {
                      *         "lastName": "Kamau",
                      *         "email": "wanjiru@example.com",
                      *         "phone": "+254712345678",
+                     *         "phoneProblem": null,
                      *         "nationalId": "23456789",
                      *         "kycStatus": "verified",
                      *         "kycReviewPending": false,
@@ -14121,6 +14146,7 @@ export interface operations {
                      *         "lastName": "Kamau",
                      *         "email": "wanjiru@example.com",
                      *         "phone": "+254712345678",
+                     *         "phoneProblem": null,
                      *         "nationalId": "23456789",
                      *         "kycStatus": "verified",
                      *         "kycReviewPending": false,
@@ -14207,6 +14233,7 @@ export interface operations {
                      *         "lastName": "Kamau",
                      *         "email": "wanjiru@example.com",
                      *         "phone": "+254712345678",
+                     *         "phoneProblem": null,
                      *         "nationalId": "23456789",
                      *         "kycStatus": "verified",
                      *         "kycReviewPending": false,
@@ -14244,6 +14271,7 @@ export interface operations {
                      *         "lastName": "Kamau",
                      *         "email": "wanjiru@example.com",
                      *         "phone": "+254712345678",
+                     *         "phoneProblem": null,
                      *         "nationalId": "23456789",
                      *         "kycStatus": "verified",
                      *         "kycReviewPending": false,

@@ -2,6 +2,7 @@ export const customer = {
   'customer.title': 'Customer',
   'customer.edit': 'Edit customer',
   'customer.contact': 'Contact',
+  'customer.phoneProblem': 'Problem of the phone',
   'customer.since': 'Customer since',
   'customer.accounts.none': 'This customer has no account yet.',
   'customer.payments': 'Latest payments',

@@ -4,6 +4,7 @@ export const customer: Record<keyof typeof en, string> = {
   'customer.title': 'Mteja',
   'customer.edit': 'Hariri mteja',
   'customer.contact': 'Mawasiliano',
+  'customer.phoneProblem': 'Tatizo la namba ya simu',
   'customer.since': 'Mteja tangu',
   'customer.accounts.none': 'Mteja huyu hana akaunti bado.',
   'customer.payments': 'Malipo ya mwisho',

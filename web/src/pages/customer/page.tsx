@@ -30,7 +30,8 @@ export function Page({ id }: { id: string }) {
 }
 
 function CustomerPage({ customer }: { customer: Customer }) {
-  const { id, firstName, lastName, phone, email, nationalId, kycStatus, kycReviewPending } = customer;
+  const { id, firstName, lastName, phone, phoneProblem, email, nationalId, kycStatus, kycReviewPending } =
+    customer;
   const [isEditing, setIsEditing] = useState(false);
   const close = () => setIsEditing(false);
   return (
@@ -63,6 +64,7 @@ function CustomerPage({ customer }: { customer: Customer }) {
                       {phone}
                     </a>,
                   ],
+                  [t('customer.phoneProblem'), phoneProblem && tValue('phoneProblem', phoneProblem)],
                   [t('field.email'), email],
                   [t('customer.nationalId'), nationalId && <span className="mono">{nationalId}</span>],
                   [t('field.externalId'), customer.externalId],

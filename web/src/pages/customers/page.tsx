@@ -3,14 +3,18 @@ import type { Schemas } from '../../api/paths.ts';
 import { t, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { createdColumn } from '../shared/columns.tsx';
+import { choiceFilter, createdColumn } from '../shared/columns.tsx';
 import { type Filter, ResourcePage, useList } from '../shared/list.tsx';
 import { KYC_TONES } from '../shared/tones.ts';
 
 type Customer = Schemas['Customer'];
 
 export function Page() {
-  const list = useList({ name: 'createdAt', isDescending: true }, [kycFilter(), reviewFilter()]);
+  const list = useList({ name: 'createdAt', isDescending: true }, [
+    kycFilter(),
+    reviewFilter(),
+    phoneFilter(),
+  ]);
   const customers = api.useQuery('get', '/api/customers', { params: { query: list.query } }, KEEPS_LAST);
   const columns: Column<Customer>[] = [
     {
@@ -19,7 +23,17 @@ export function Page() {
       canSort: true,
       show: ({ firstName, lastName }) => `${firstName} ${lastName}`,
     },
-    { name: 'phone', label: t('field.phone'), onPhone: 'plain', show: ({ phone }) => phone },
+    {
+      name: 'phone',
+      label: t('field.phone'),
+      onPhone: 'plain',
+      show: ({ phone, phoneProblem }) => (
+        <span className="badges">
+          {phone}
+          {phoneProblem && <Badge tone="warning">{tValue('phoneProblem', phoneProblem)}</Badge>}
+        </span>
+      ),
+    },
     {
       name: 'kycStatus',
       label: t('customer.kyc'),
@@ -70,4 +84,11 @@ function reviewFilter(): Filter {
     label: t('customers.review'),
     choices: [['true', t('customer.kyc.review')]],
   };
+}
+
+function phoneFilter(): Filter {
+  const problems: NonNullable<Customer['phoneProblem']>[] = ['invalid', 'other_customer', 'other_account'];
+  return choiceFilter('phoneProblem', t('field.phone'), problems, (problem) =>
+    tValue('phoneProblem', problem),
+  );
 }

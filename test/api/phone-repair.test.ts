@@ -1,0 +1,317 @@
+import { sql } from 'kysely';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { today } from '../../src/core/context.ts';
+import { addDays } from '../../src/core/values/dates.ts';
+import { phoneSha256 } from '../../src/core/values/phone.ts';
+import { searchText } from '../../src/customers/rules.ts';
+import { repairPhones } from '../../src/phone-repair/commands.ts';
+import { expectBooksToBalance } from '../support/books.ts';
+import {
+  dataOf,
+  newAccount,
+  newCustomer,
+  notify,
+  setToday,
+  useService,
+  whileHolding,
+} from '../support/harness.ts';
+
+// Phones that earlier versions stored with the 0 of the national number after the country code.
+
+const service = useService();
+beforeAll(() => setToday(service, '2026-11-30'));
+
+let numbers = 0;
+/** The nine digits of a new mobile number. */
+function newNumber(): string {
+  numbers += 1;
+  return `722${String(numbers).padStart(6, '0')}`;
+}
+
+/** Stores a phone as an earlier version did. */
+async function store(id: number, phone: string) {
+  const customer = await dataOf(service.call('GET', `/customers/${id}`));
+  await sql`
+    update customers set phone = ${phone}, phone_sha256 = ${phoneSha256(phone)},
+      search_text = ${searchText({ ...customer, phone })} where id = ${id}`.execute(service.context.db);
+}
+
+/** A customer with the stored phone, and an account. */
+async function holderOf(phone: string, fields: Record<string, unknown> = {}) {
+  const customer = await newCustomer(service, fields);
+  const account = await newAccount(service, { customerId: customer.id });
+  await store(customer.id, phone);
+  return { customer, account };
+}
+
+const newDay = () => setToday(service, addDays(today(service.context), 1));
+
+/** Runs the job as on a later day. */
+function repair(): Promise<number> {
+  newDay();
+  return repairPhones(service.context, new AbortController().signal);
+}
+
+const customerNow = (id: number) => dataOf(service.call('GET', `/customers/${id}`));
+const auditOf = (resource: string, id: number) =>
+  dataOf(
+    service.call(
+      'GET',
+      `/audit?filter[resource]=${resource}&filter[resourceId]=${id}&filter[action][ne]=${resource}.create`,
+    ),
+  );
+const idsWith = async (problem: string): Promise<number[]> => {
+  const found = await dataOf(service.call('GET', `/customers?filter[phoneProblem]=${problem}&limit=100`));
+  return found.map(({ id }: { id: number }) => id);
+};
+
+/** Expects that the job has left the customer as it was, and lists it with the reason. */
+async function expectListed(customer: { id: number }, phone: string, problem: string) {
+  const before = await customerNow(customer.id);
+  await repair();
+  await repair();
+  expect(await customerNow(customer.id)).toEqual({ ...before, phone, phoneProblem: problem });
+  expect(await auditOf('customer', customer.id)).toEqual([]);
+  expect(await idsWith(problem)).toContain(customer.id);
+}
+
+describe('a stored phone with a 0 after the country code', () => {
+  it('is repaired with its audit entry, event, hash and search text, so that its payments match', async () => {
+    const number = newNumber();
+    const { customer, account } = await holderOf(`+2540${number}`, {
+      externalId: 'CRM-77',
+      metadata: { a: 'b' },
+    });
+    expect((await notify(service, { BillRefNumber: '', MSISDN: `254${number}` })).body.data.outcome).toBe(
+      'unmatched',
+    );
+    const before = await customerNow(customer.id);
+    expect(await repair()).toBeGreaterThan(0);
+    expect(await customerNow(customer.id)).toEqual({
+      ...before,
+      phone: `+254${number}`,
+      updatedAt: expect.any(String),
+    });
+    expect(await auditOf('customer', customer.id)).toMatchObject([
+      {
+        action: 'customer.change',
+        actor: 'system',
+        before: { phone: `+2540${number}` },
+        after: { phone: `+254${number}` },
+      },
+    ]);
+    const { events } = await dataOf(service.call('GET', '/events?types=customer.updated'));
+    expect(events).toContainEqual(
+      expect.objectContaining({ resourceId: customer.id, data: { changedFields: ['phone'] } }),
+    );
+    for (const search of [`0${number}`, `254${number}`, number])
+      expect(await dataOf(service.call('GET', `/customers?search=${search}`)), search).toMatchObject([
+        { id: customer.id },
+      ]);
+    const { outcome, paymentId } = (await notify(service, { BillRefNumber: '', MSISDN: `254${number}` })).body
+      .data;
+    expect(outcome).toBe('matched');
+    expect(await dataOf(service.call('GET', `/payments/${paymentId}`))).toMatchObject({
+      accountId: account.id,
+    });
+    await expectBooksToBalance(service.context);
+  });
+
+  it('of an employee is repaired with its audit entry', async () => {
+    const employee = await dataOf(
+      service.call('POST', '/employees', { name: 'E', phone: '0733000001' }),
+      201,
+    );
+    await sql`update employees set phone = '+2540733000001' where id = ${employee.id}`.execute(
+      service.context.db,
+    );
+    expect(await repair()).toBe(1);
+    expect(await dataOf(service.call('GET', `/employees/${employee.id}`))).toMatchObject({
+      phone: '+254733000001',
+    });
+    expect(await auditOf('employee', employee.id)).toMatchObject([
+      { actor: 'system', before: { phone: '+2540733000001' }, after: { phone: '+254733000001' } },
+    ]);
+  });
+
+  it('is repaired once: a second run changes nothing', async () => {
+    const { customer } = await holderOf(`+2540${newNumber()}`);
+    await repair();
+    const [repaired, audit] = [await customerNow(customer.id), await auditOf('customer', customer.id)];
+    expect(await repair()).toBe(0);
+    expect([await customerNow(customer.id), await auditOf('customer', customer.id)]).toEqual([
+      repaired,
+      audit,
+    ]);
+  });
+
+  it('of a customer with an external id that an earlier version stored twice is repaired', async () => {
+    const externalId = `TWICE-${newNumber()}`;
+    const { customer } = await holderOf(`+2540${newNumber()}`, { externalId });
+    const twin = await newCustomer(service);
+    await service.context.db.transaction().execute(async (tx) => {
+      await sql`set local session_replication_role = replica`.execute(tx);
+      await sql`update customers set external_id = ${`'${externalId}`} where id = ${twin.id}`.execute(tx);
+    });
+    expect(await repair()).toBe(1);
+    expect((await customerNow(customer.id)).phoneProblem).toBeNull();
+  });
+});
+
+describe('a phone stays as it is, and is listed', () => {
+  it.each(['+25471234567', '+2547123456789', '+254071234567', '+25407123456789', '+25400712345678'])(
+    'as invalid if a digit is too many or missing: %s',
+    async (phone) => {
+      const { customer } = await holderOf(phone);
+      await expectListed(customer, phone, 'invalid');
+    },
+  );
+
+  it('if the corrected phone is that of another customer, until that customer has another phone', async () => {
+    const number = newNumber();
+    const { customer, account } = await holderOf(`+2540${number}`);
+    const owner = await newCustomer(service, { phone: `+254${number}` });
+    const ownAccount = await newAccount(service, { customerId: owner.id });
+    await expectListed(customer, `+2540${number}`, 'other_customer');
+    const { paymentId } = (await notify(service, { BillRefNumber: '', MSISDN: `254${number}` })).body.data;
+    expect((await dataOf(service.call('GET', `/payments/${paymentId}`))).accountId).toBe(ownAccount.id);
+    await dataOf(service.call('PUT', `/customers/${owner.id}`, { phone: `0${newNumber()}` }));
+    expect(await repair()).toBe(1);
+    expect(await customerNow(customer.id)).toMatchObject({ phone: `+254${number}`, phoneProblem: null });
+    const next = (await notify(service, { BillRefNumber: '', MSISDN: `254${number}` })).body.data;
+    expect((await dataOf(service.call('GET', `/payments/${next.paymentId}`))).accountId).toBe(account.id);
+  });
+
+  it('if two customers would get the same phone', async () => {
+    const number = newNumber();
+    const { customer: one } = await holderOf(`+2540${number}`);
+    const { customer: two } = await holderOf(`+2540${number}`);
+    await expectListed(one, `+2540${number}`, 'other_customer');
+    await expectListed(two, `+2540${number}`, 'other_customer');
+  });
+
+  it('if staff have assigned payments of the corrected phone to another customer', async () => {
+    const number = newNumber();
+    const { customer } = await holderOf(`+2540${number}`);
+    const { id: accountId } = await newAccount(service);
+    const { paymentId } = (await notify(service, { BillRefNumber: 'for my aunt', MSISDN: `254${number}` }))
+      .body.data;
+    await dataOf(service.call('POST', `/payments/${paymentId}/assign`, { accountId }));
+    await expectListed(customer, `+2540${number}`, 'other_account');
+  });
+
+  it('if a reference that is now the national id of another customer would have two meanings', async () => {
+    const number = newNumber();
+    const { customer } = await holderOf(`+2540${number}`);
+    const named = await newCustomer(service, { nationalId: `0${number}` });
+    const account = await newAccount(service, { customerId: named.id });
+    await expectListed(customer, `+2540${number}`, 'other_account');
+    const { paymentId } = (await notify(service, { BillRefNumber: `0${number}`, MSISDN: `254${number}` }))
+      .body.data;
+    expect((await dataOf(service.call('GET', `/payments/${paymentId}`))).accountId).toBe(account.id);
+  });
+
+  it('until staff correct it, in this version or an earlier one', async () => {
+    const { customer: byThis } = await holderOf('+25471234561');
+    const { customer: byEarlier } = await holderOf('+25471234562');
+    await repair();
+    await dataOf(
+      service.call('PUT', `/customers/${byThis.id}`, { phone: '+25471234561', firstName: 'Other' }),
+    );
+    expect((await customerNow(byThis.id)).phoneProblem).toBe('invalid');
+    await dataOf(service.call('PUT', `/customers/${byThis.id}`, { phone: `0${newNumber()}` }));
+    expect((await customerNow(byThis.id)).phoneProblem).toBeNull();
+    await store(byEarlier.id, `+254${newNumber()}`);
+    await repair();
+    expect((await customerNow(byEarlier.id)).phoneProblem).toBeNull();
+  });
+});
+
+describe('the repair of many phones', () => {
+  /** More than one batch repairs. */
+  const MANY = 120;
+
+  async function storeMany() {
+    const rows = Array.from({ length: MANY }, () => `+2540${newNumber()}`);
+    const { rows: inserted } = await sql<{ id: number }>`
+      insert into customers (first_name, last_name, phone, phone_sha256, search_text)
+      select 'Old', 'Row', phone, sha256(convert_to(replace(phone, '+', ''), 'UTF8')), phone
+      from unnest(${rows}::text[]) as r (phone) returning id`.execute(service.context.db);
+    return inserted.map(({ id }) => id);
+  }
+
+  const countWrong = async (ids: number[]) => {
+    const { rows } = await sql<{ count: number }>`
+      select count(*)::int as count from customers
+      where id = any(${ids}::bigint[]) and phone like '+2540%'`.execute(service.context.db);
+    return rows[0]?.count;
+  };
+  const countAudits = async (ids: number[]) => {
+    const { rows } = await sql<{ count: number }>`
+      select count(*)::int as count from audit_entries
+      where resource = 'customer' and resource_id = any(${ids}::bigint[])`.execute(service.context.db);
+    return rows[0]?.count;
+  };
+
+  it('continues after an interruption, and repairs each phone once', async () => {
+    await repair();
+    const ids = await storeMany();
+    newDay();
+    const controller = new AbortController();
+    const first = repairPhones(service.context, controller.signal);
+    controller.abort(); // after the first batch
+    const done = await first;
+    expect(done).toBeGreaterThan(0);
+    expect([await countWrong(ids), await countAudits(ids)]).toEqual([MANY - done, done]);
+    newDay(); // The next day continues the same pass.
+    expect(await repairPhones(service.context, new AbortController().signal)).toBe(MANY - done);
+    expect([await countWrong(ids), await countAudits(ids)]).toEqual([0, MANY]);
+    expect(await repairPhones(service.context, new AbortController().signal)).toBe(0);
+  });
+
+  it('undoes a batch that fails, and repairs it in the next run', async () => {
+    await repair();
+    const ids = await storeMany();
+    const broken = ids[MANY - 5] ?? 0;
+    const { db } = service.context;
+    await sql
+      .raw(`
+      create function fail_for_a_test() returns trigger language plpgsql as $$ begin raise exception 'broken for a test'; end $$;
+      create trigger fail_for_a_test before update on customers for each row when (old.id = ${broken})
+        execute function fail_for_a_test()`)
+      .execute(db);
+    newDay();
+    await expect(repairPhones(service.context, new AbortController().signal)).rejects.toThrow(
+      'broken for a test',
+    );
+    const left = (await countWrong(ids)) ?? 0;
+    expect([left > 5, left < MANY, await countAudits(ids)]).toEqual([true, true, MANY - left]);
+    await sql.raw('drop function fail_for_a_test cascade').execute(db);
+    expect(await repairPhones(service.context, new AbortController().signal)).toBe(left);
+    expect([await countWrong(ids), await countAudits(ids)]).toEqual([0, MANY]);
+  });
+
+  it('is done once by two instances, and one does not wait for the other', async () => {
+    await repair();
+    const ids = await storeMany();
+    newDay();
+    const run = () => repairPhones(service.context, new AbortController().signal);
+    await whileHolding(service, 'select from phone_repair for update', async () =>
+      expect(await run()).toBe(0),
+    );
+    const done = await Promise.all([run(), run(), run()]);
+    expect(done.reduce((sum, count) => sum + count, 0)).toBe(MANY);
+    expect([await countWrong(ids), await countAudits(ids)]).toEqual([0, MANY]);
+  });
+
+  it('waits for no customer that a request has locked', async () => {
+    await repair();
+    const ids = await storeMany();
+    newDay();
+    const lock = `select from customers where id = ${ids[3]} for update`;
+    await whileHolding(service, lock, async () => {
+      expect(await repairPhones(service.context, new AbortController().signal)).toBe(MANY - 1);
+    });
+    expect(await repair()).toBe(1);
+  });
+});
