@@ -69,6 +69,11 @@ describe('formatAccountNumber', () => {
 });
 
 describe('readAccountNumber', () => {
+  it.each(['10000012.0', '10000012.00', '10000012,0', '1.0000012E7'])('finds no number in %s', (text) => {
+    expect(readAccountNumber('10000012')).toBe(1);
+    expect(readAccountNumber(text)).toBeUndefined();
+  });
+
   it('returns the id of every formatted number', () => {
     fc.assert(
       fc.property(idArb, (id) => {

@@ -1,3 +1,5 @@
+import { spreadsheetNumber } from '../core/values/spreadsheet-number.ts';
+
 const PREFIX = 'ACC';
 export const MAX_ACCOUNT_NUMBER_LENGTH = PREFIX.length + 17;
 const FIRST_NUMBER = 1_000_000;
@@ -51,7 +53,8 @@ export function formatAccountNumber(id: number): string {
  */
 export function readAccountNumber(reference: string): number | undefined {
   const folded = foldReference(reference);
-  return folded === undefined ? undefined : readFoldedNumber(folded);
+  // With its decimals as digits, an account number such as 10000012.0 still has a valid check digit.
+  return folded === undefined || spreadsheetNumber(reference) ? undefined : readFoldedNumber(folded);
 }
 
 /**

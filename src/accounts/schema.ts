@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { ACCOUNT_STATUSES } from '../account-status/rules.ts';
 import { PendingApprovals } from '../approvals/schema.ts';
 import { BulkBody, BulkResult } from '../core/http/bulk.ts';
-import { ExternalFields, ShownExternalFields } from '../core/http/external-ids.ts';
+import { ChangedExternalFields, ExternalFields, ShownExternalFields } from '../core/http/external-ids.ts';
 import {
   Choice,
   Choices,
@@ -54,7 +54,7 @@ export const NewAccount = Type.Object(
 export type NewAccount = Static<typeof NewAccount>;
 
 export const AccountChanges = Type.Object(
-  { status: Type.Optional(Status), reason: Type.Optional(Text(500)), ...ExternalFields },
+  { status: Type.Optional(Status), reason: Type.Optional(Text(500)), ...ChangedExternalFields },
   {
     minProperties: 1,
     title: 'AccountChanges',

@@ -6,6 +6,7 @@ import {
   Id,
   Money,
   Nullable,
+  Reference,
   Text,
   Timestamp,
 } from '../core/http/fields.ts';
@@ -31,7 +32,7 @@ export const CreditRefund = Type.Object(
       ...Id,
       description: 'The payment method of the refund. Default: mobile money.',
     }),
-    transactionRef: Type.Optional(Nullable(Text(100))),
+    transactionRef: Type.Optional(Nullable(Reference)),
   },
   {
     title: 'CreditRefund',

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import type { PhoneProblem, VerificationStatus } from '../core/database/tables.ts';
 import { BulkBody, BulkResult } from '../core/http/bulk.ts';
-import { ExternalFields, ShownExternalFields } from '../core/http/external-ids.ts';
+import { ChangedExternalFields, ExternalFields, ShownExternalFields } from '../core/http/external-ids.ts';
 import { Choice, Email, Id, Nullable, Text, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 import { emailKey } from '../core/values/email.ts';
@@ -32,12 +32,17 @@ const Phone = phone('phone');
 /** Also accepts a number that is stored since an earlier version, and that is not changed. */
 const ChangedPhone = phone('changed-phone');
 
+const nationalId = (format: string) =>
+  Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 50, format })));
+
 const names = { firstName: Text(100), lastName: Text(100) };
 const optionalFields = {
   email: Type.Optional(Nullable(Email)),
-  nationalId: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 50, format: 'identifier' }))),
+  nationalId: nationalId('new-identifier'),
   ...ExternalFields,
 };
+/** They also accept ids that are stored since an earlier version, and that are not changed. */
+const changedFields = { ...optionalFields, nationalId: nationalId('identifier'), ...ChangedExternalFields };
 
 export const NewCustomer = Type.Object(
   { ...names, phone: Phone, ...optionalFields },
@@ -59,14 +64,14 @@ export const NewCustomer = Type.Object(
 export type NewCustomer = Static<typeof NewCustomer>;
 
 export const CustomerChanges = Type.Object(
-  { ...Type.Partial(Type.Object(names)).properties, phone: Type.Optional(ChangedPhone), ...optionalFields },
+  { ...Type.Partial(Type.Object(names)).properties, phone: Type.Optional(ChangedPhone), ...changedFields },
   { minProperties: 1, title: 'CustomerChanges', examples: [{ phone: '+254722000111' }] },
 );
 export type CustomerChanges = Static<typeof CustomerChanges>;
 
 const { externalId: _inPath, ...upsertFields } = NewCustomer.properties;
 export const CustomerUpsert = Type.Object(
-  { ...upsertFields, phone: ChangedPhone },
+  { ...upsertFields, phone: ChangedPhone, nationalId: changedFields.nationalId },
   {
     title: 'CustomerUpsert',
     examples: [

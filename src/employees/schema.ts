@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { ExternalFields, ShownExternalFields } from '../core/http/external-ids.ts';
+import { ChangedExternalFields, ExternalFields, ShownExternalFields } from '../core/http/external-ids.ts';
 import { Id, Nullable, Text, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 
@@ -10,7 +10,7 @@ const fields = {
   /** Also accepts a number that is stored since an earlier version, and that is not changed. */
   phone: phone('changed-phone'),
   active: Type.Boolean(),
-  ...ExternalFields,
+  ...ChangedExternalFields,
 };
 
 export const NewEmployee = Type.Object(

@@ -5,7 +5,7 @@ import { PendingApprovals } from '../approvals/schema.ts';
 import type { MatchMethod, PaymentSource, PaymentStatus } from '../core/database/tables.ts';
 import { BulkBody, BulkResult } from '../core/http/bulk.ts';
 import { Envelope } from '../core/http/envelope.ts';
-import { ExternalFields, ShownExternalFields } from '../core/http/external-ids.ts';
+import { ChangedExternalFields, ExternalFields, ShownExternalFields } from '../core/http/external-ids.ts';
 import {
   AmountAboveZero,
   CalendarDate,
@@ -14,6 +14,7 @@ import {
   Id,
   Money,
   Nullable,
+  Reference,
   Text,
   Timestamp,
 } from '../core/http/fields.ts';
@@ -55,7 +56,7 @@ export const NewPayment = Type.Object(
     accountId: Id,
     amount: AmountAboveZero,
     paymentMethodId: Id,
-    transactionRef: Type.Optional(Nullable(Text(100))),
+    transactionRef: Type.Optional(Nullable(Reference)),
     paymentDate: Type.Optional(
       CalendarDate({
         format: 'past-date',
@@ -94,7 +95,7 @@ export const NewPayment = Type.Object(
 );
 export type NewPayment = Static<typeof NewPayment>;
 
-export const PaymentChanges = Type.Object(ExternalFields, {
+export const PaymentChanges = Type.Object(ChangedExternalFields, {
   minProperties: 1,
   title: 'PaymentChanges',
   examples: [{ metadata: { till: '5' } }],

@@ -39,7 +39,9 @@ export async function findPhones(tx: Tx, afterId: number, limit: number): Promis
 
 /** Locks a customer until the end of the transaction. @returns false if a request has locked it, or if there is no such customer. */
 export async function tryLockCustomer(tx: Tx, id: number): Promise<boolean> {
-  const { rows } = await sql`select from customers where id = ${id} for no key update skip locked`.execute(tx);
+  const { rows } = await sql`select from customers where id = ${id} for no key update skip locked`.execute(
+    tx,
+  );
   return rows.length > 0;
 }
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { ExternalFields, ShownExternalFields } from '../core/http/external-ids.ts';
+import { ChangedExternalFields, ExternalFields, ShownExternalFields } from '../core/http/external-ids.ts';
 import { AmountFromZero, Id, Money, Nullable, ScalarValue, Text, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 
@@ -40,7 +40,7 @@ export const NewProduct = Type.Object(
 );
 export type NewProduct = Static<typeof NewProduct>;
 
-export const ProductChanges = Type.Partial(Type.Object(productFields), {
+export const ProductChanges = Type.Partial(Type.Object({ ...productFields, ...ChangedExternalFields }), {
   minProperties: 1,
   title: 'ProductChanges',
   examples: [{ price: 17500 }],

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import type { StatusQueryState } from '../core/database/tables.ts';
-import { Choice, Id, Label, Money, Nullable, Timestamp } from '../core/http/fields.ts';
+import { Choice, Id, Money, Nullable, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 import { referenceKey } from '../core/values/reference.ts';
 import { COMPARED_FIELDS, QUERY_STATES } from './rules.ts';
@@ -10,7 +10,10 @@ const STATES = Object.keys(QUERY_STATES) as StatusQueryState[];
 export const NewStatusQuery = Type.Object(
   {
     transactionRef: Type.Optional(
-      Label(64, {
+      Type.String({
+        minLength: 1,
+        maxLength: 64,
+        format: 'new-external-id',
         description:
           'The id of the transaction. Only for a rejected notification whose transaction the service could not read.',
       }),

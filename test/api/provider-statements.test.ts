@@ -485,6 +485,21 @@ describe('a line that cannot be read for certain', () => {
     expect(unreadable[1].details).toContain('HOUSE 5, NYERI');
   });
 
+  it('is unreadable if a spreadsheet has changed a receipt to a number', async () => {
+    const changed = ['7.1E8', '1.23457E+11', '12345678.0'];
+    const kept = ['12E4567890', newReceipt()];
+    const linked = line(newReceipt(), '500', { ...january, 'Linked Transaction ID': '7.1E8' });
+    const statement = await uploaded(
+      file([...[...changed, ...kept].map((receipt) => line(receipt, '500', january)), linked]),
+    );
+    expect(figures(statement)).toMatchObject({ missing_in_books: [2, 1000] });
+    const unreadable = await linesOf(statement.id, '&filter[result]=unreadable');
+    expect(unreadable.map(({ problem }: { problem: string }) => problem)).toEqual([
+      ...changed.map(() => expect.stringContaining('Receipt No. is a number that a spreadsheet has changed')),
+      expect.stringContaining('Linked Transaction ID is a number that a spreadsheet has changed'),
+    ]);
+  });
+
   it('is unreadable if a comma splits an amount of whole thousands, also without a balance', async () => {
     const row = `${newReceipt()},05-01-2026 12:00:00,,Pay Bill,Completed,1,000.00,,,true,Pay Utility,,`;
     const statement = await uploaded(unquoted(row));

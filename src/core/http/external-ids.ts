@@ -8,22 +8,32 @@ import { inTransaction } from '../database/transactions.ts';
 import { stripQuotes } from '../values/quoted-text.ts';
 import { AppError, duplicate, notFound, type Resource } from './errors.ts';
 import { Metadata, Nullable } from './fields.ts';
+import { checkChangedId } from './validation.ts';
 
 // External fields: the id of a resource in another system, and the metadata that the other system stores with the resource here.
 
-const ExternalId = Type.String({
+const storedId = {
   minLength: 1,
   maxLength: 100,
   format: 'external-id',
   description:
     'The id in your system. Unique and case-sensitive. Spaces around the id are removed. Quotes around the id are kept, but an id with quotes is the same as the id without them. Invisible characters are refused.',
+};
+const ExternalId = Type.String(storedId);
+const NewExternalId = Type.String({
+  ...storedId,
+  format: 'new-external-id',
+  description: `${storedId.description} A number that a spreadsheet has changed, such as 12345678.0 or 7.1E8, is refused.`,
 });
 
-/** For bodies. Null removes the external id. New metadata replaces all existing keys. */
+/** For bodies of new resources. */
 export const ExternalFields = {
-  externalId: Type.Optional(Nullable(ExternalId)),
+  externalId: Type.Optional(Nullable(NewExternalId)),
   metadata: Type.Optional(Metadata),
 };
+
+/** For changes. Null removes the external id. New metadata replaces all existing keys. A stored external id can be sent again. */
+export const ChangedExternalFields = { ...ExternalFields, externalId: Type.Optional(Nullable(ExternalId)) };
 
 export const ShownExternalFields = {
   externalId: Nullable(Type.String({ description: 'The id in another system.' })),
@@ -177,6 +187,7 @@ export async function upsertByExternalId<T>(
   return inTransaction(db, async (tx) => {
     const id = await lockByExternalId(tx, resource, externalId);
     if (id !== undefined) return { result: await change(tx, id), isNew: false };
+    checkChangedId('externalId', externalId, null);
     try {
       return { result: await create(tx), isNew: true };
     } catch (error) {

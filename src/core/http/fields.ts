@@ -13,6 +13,9 @@ export function Text(maxLength: number, options: { description?: string; example
   return Type.String({ minLength: 1, maxLength, format: 'text', ...options });
 }
 
+/** The reference of a transaction. */
+export const Reference = Type.String({ minLength: 1, maxLength: 100, format: 'reference' });
+
 /** Text that logs and histories show. It has no invisible characters, such as those that change the direction of text. */
 export function Label(maxLength: number, options: { description?: string } = {}) {
   return Type.String({ minLength: 1, maxLength, format: 'external-id', ...options });

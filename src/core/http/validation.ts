@@ -4,6 +4,7 @@ import { compareDates, EARLIEST_ENTRY, parsePlainDate, parseTimestamp } from '..
 import { isEmail } from '../values/email.ts';
 import { maxAmountMinor, maxAmountText, minorFromNumber } from '../values/money.ts';
 import { isE164, readChangedPhone, readPhone } from '../values/phone.ts';
+import { spreadsheetNumber } from '../values/spreadsheet-number.ts';
 import { isVisibleId, isVisibleText } from '../values/text.ts';
 import { type AppError, type FieldProblem, invalid, invalidField, MAX_PROBLEMS } from './errors.ts';
 
@@ -21,7 +22,10 @@ interface TextFormat {
 /** The data that validation depends on: settings, currency, and the clock for the business day. */
 export type BusinessSettings = Pick<Context, 'config' | 'currency' | 'clock'>;
 
-export const FORMATS: Record<string, TextFormat> = {
+const UNCHANGED_RULE =
+  'must not be a number that a spreadsheet or a program has changed, such as 12345678.0 or 7.1E8: send all digits, without decimals, as text';
+
+const TEXT_FORMATS = {
   text: {
     check: isVisibleText,
     rule: 'must be text with at least one visible character and no control characters',
@@ -34,6 +38,21 @@ export const FORMATS: Record<string, TextFormat> = {
     check: isVisibleId,
     rule: 'must be text with at least one visible character and no invisible ones',
   },
+} satisfies Record<string, TextFormat>;
+
+/** The format of an id that is new. Earlier versions stored numbers that a spreadsheet had changed, and these ids stay valid. */
+function unchanged({ check, rule }: TextFormat): TextFormat {
+  return {
+    check: (text) => check(text) && spreadsheetNumber(text) === undefined,
+    rule: `${rule}, and ${UNCHANGED_RULE}`,
+  };
+}
+
+export const FORMATS: Record<string, TextFormat> = {
+  ...TEXT_FORMATS,
+  reference: unchanged(TEXT_FORMATS.text),
+  'new-identifier': unchanged(TEXT_FORMATS.identifier),
+  'new-external-id': unchanged(TEXT_FORMATS['external-id']),
   paragraph: {
     check: (text) => !/[^\P{Cc}\n\t]/u.test(text) && text.isWellFormed(),
     rule: 'must be text without control characters other than line breaks and tabs',
@@ -89,6 +108,15 @@ export function requireChangedPhone(text: string, stored: string | null, region:
   const phone = readChangedPhone(text, stored, region);
   if (phone === undefined) throw invalidField('phone', phoneRule(region));
   return phone;
+}
+
+/**
+ * Checks the id of a change.
+ * @throws AppError VALIDATION_ERROR if it is not the stored id, and a spreadsheet has changed it.
+ */
+export function checkChangedId(field: string, id: string | null | undefined, stored: string | null): void {
+  const isNew = typeof id === 'string' && id.trim() !== stored;
+  if (isNew && spreadsheetNumber(id)) throw invalidField(field, UNCHANGED_RULE);
 }
 
 function businessFormats(business: BusinessSettings): Record<string, TextFormat> {

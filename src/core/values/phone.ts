@@ -9,9 +9,8 @@ import {
 import examples from 'libphonenumber-js/mobile/examples';
 import { withoutInvisible } from './case-folding.ts';
 import { withoutQuotes } from './quoted-text.ts';
+import { spreadsheetNumber } from './spreadsheet-number.ts';
 
-/** A number to which a spreadsheet or a program has added decimals, such as 254712345678.0. */
-const WITH_DECIMALS = /^\+?\d{7,}\.0{1,2}$/;
 const E164 = /^\+[1-9]\d{7,14}$/;
 
 /**
@@ -23,7 +22,7 @@ const E164 = /^\+[1-9]\d{7,14}$/;
  */
 export function readPhone(text: string, region: string): string | undefined {
   const typed = withoutQuotes(withoutInvisible(text)).normalize('NFKC');
-  if (WITH_DECIMALS.test(typed)) return undefined;
+  if (spreadsheetNumber(typed)) return undefined;
   const compact = typed.replace(/[\s.\p{Pd}\u2212]/gu, '');
   if (!isCountry(region)) return isE164(compact) ? compact : undefined;
   const home = `+${getCountryCallingCode(region)}`;

@@ -25,6 +25,14 @@ describe('readReference', () => {
   const read = (reference: string | null, payer: string | null = null) =>
     readReference(reference, payer, 'KE');
 
+  it.each(['445566778.0', '44556677,00', '4.45567E8'])(
+    'reads no national id, phone or account in %s',
+    (text) => {
+      const { accountId, nationalIdKey, phone, bareAccountId } = readReference(text, null, 'KE');
+      expect([accountId, nationalIdKey, phone, bareAccountId]).toEqual([null, null, null, null]);
+    },
+  );
+
   it('reads an account number in lower case, with spaces and a full stop, and without its prefix', () => {
     const number = formatAccountNumber(7);
     for (const typed of [

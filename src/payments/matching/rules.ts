@@ -10,6 +10,7 @@ import { foldCase } from '../../core/values/case-folding.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import { callingCode, phoneSha256, readPhone } from '../../core/values/phone.ts';
 import { withoutQuotes } from '../../core/values/quoted-text.ts';
+import { spreadsheetNumber } from '../../core/values/spreadsheet-number.ts';
 import { nationalIdKey } from '../../customers/rules.ts';
 import { nearAccountNumbers } from './typing-error-rules.ts';
 
@@ -111,7 +112,7 @@ export function readReference(
 ): Interpretations {
   const text = withoutQuotes((reference ?? '').normalize('NFKC'));
   const isReadable = text.length <= MAX_REFERENCE_LENGTH;
-  const idKey = isReadable ? nationalIdKey(text) : '';
+  const idKey = isReadable && !spreadsheetNumber(text) ? nationalIdKey(text) : '';
   const typedKey = isReadable ? foldCase(text).replace(/[^\p{L}\p{M}\p{N}]/gu, '') : '';
   return {
     accountId: isReadable ? readAccount(text) : null,

@@ -3,6 +3,7 @@ import { businessDay, compareDates, parsePlainDate, parseTimestamp } from '../..
 import { type Minor, maxAmountMinor, parseMinor } from '../../core/values/money.ts';
 import { withoutQuotes } from '../../core/values/quoted-text.ts';
 import { referenceKey } from '../../core/values/reference.ts';
+import { spreadsheetNumber } from '../../core/values/spreadsheet-number.ts';
 import { readLocalTime } from './mobilemoney-time.ts';
 import { isChargeWord, isTransferType, isUnitOf, meaningOfStatus } from './mobilemoney-words.ts';
 import type {
@@ -138,6 +139,8 @@ function readLine(head: Head, cells: readonly string[], rules: LineRules): State
   const unreadable = (problem: string) => asUnreadable({ ...EMPTY_LINE, ...facts }, cells, problem);
 
   if (hasSurplus(head, cells)) return unreadable(SURPLUS);
+  const changed = (['receipt', 'linkedReceipt'] as const).find((column) => spreadsheetNumber(cell(column)));
+  if (changed) return unreadable(`${COLUMNS[changed]} ${CHANGED}`);
   const meaning = meaningOfStatus(status);
   const texts = textsOf(head, cell, paidIn ? 'in' : 'out');
   const isLinked = texts.linkedReceipt !== null && texts.linkedReceipt !== facts.receipt;
@@ -184,6 +187,8 @@ function readLine(head: Head, cells: readonly string[], rules: LineRules): State
 
 const SURPLUS =
   'the line has more cells than the header has columns: perhaps a text with a comma is not in quotes';
+const CHANGED =
+  'is a number that a spreadsheet has changed, such as 7.1E8 or 12345678.0: format the column as text in a new download';
 const SPLIT = 'an amount starts with 0: perhaps an amount with a comma is not in quotes';
 
 /** Empty cells at the end do not count. */

@@ -73,6 +73,29 @@ it('keeps a stored phone number of an export, even if it is not valid, and check
   expect(readCell(phone, '+2540712345678', SETTINGS, undefined)).toEqual({ value: '+254712345678' });
 });
 
+it('refuses also short ids and account numbers with decimals, but no short text', () => {
+  const kinds = [
+    { kind: 'external_id' },
+    { kind: 'national_id' },
+    { kind: 'reference', file: 'accounts' },
+  ] as const;
+  for (const kind of kinds) {
+    expect(readCell(column(kind), '12.0', SETTINGS, undefined)).toMatchObject({
+      problem: expect.any(String),
+    });
+    expect(readCell(column(kind), "'12.0", SETTINGS, undefined)).toMatchObject({
+      problem: expect.any(String),
+    });
+  }
+  // With the decimals as a digit, the check digit would be right.
+  expect(readCell(column({ kind: 'account_number' }), '10000012.0', SETTINGS, undefined)).toMatchObject({
+    problem: 'has decimals that a spreadsheet or a program has added to a number',
+  });
+  expect(readCell(column({ kind: 'name', maxLength: 100 }), '2.0', SETTINGS, undefined)).toEqual({
+    value: '2.0',
+  });
+});
+
 it('reads an id with decimals that an export has guarded', () => {
   const id = column({ kind: 'external_id' });
   expect(readCell(id, "'254712345005.0", { ...SETTINGS, version: 2 }, undefined)).toEqual({

@@ -12,6 +12,7 @@ import { isEmail } from '../../core/values/email.ts';
 import { maxAmountMinor, maxAmountText, minorToText, parseMinor } from '../../core/values/money.ts';
 import { isE164, readPhone } from '../../core/values/phone.ts';
 import { withoutQuotes } from '../../core/values/quoted-text.ts';
+import { spreadsheetNumber } from '../../core/values/spreadsheet-number.ts';
 import { isVisibleId, isVisibleText } from '../../core/values/text.ts';
 import type { Column, FileName } from '../format-rules.ts';
 import { type FormatVersion, unguarded } from '../spreadsheet-guard-rules.ts';
@@ -42,10 +43,6 @@ export type Cell =
 
 const EMPTY: Cell = { value: null };
 const SPREADSHEET_NUMBER = /^[+-]?\d+(?:[.,]\d+)?E[+-]?\d+$/i;
-/** The exponent must have a sign, or the number decimals, because a text such as 12E45 can be an id or a reference. */
-const SPREADSHEET_NUMBER_IN_TEXT = /^\d+(?:[.,]\d+E[+-]?|E[+-])\d+$/i;
-/** A number as text, such as an id of digits, that a spreadsheet or a program has written as a number with decimals. */
-const WITH_DECIMALS = /^\d{7,}[.,]0{1,2}$/;
 const DECIMALS_ADDED: Cell = {
   problem: 'has decimals that a spreadsheet or a program has added to a number',
   allowed: 'the digits alone: format the column as text, and save the file again',
@@ -81,21 +78,22 @@ export function readCell(column: Column, raw: string, settings: CellSettings, or
   const trimmed = text.trim();
   if (trimmed === '')
     return column.required ? { problem: 'is empty, but is required', allowed: allowedIn(column) } : EMPTY;
-  if (!isGuarded && TEXTS.has(column.kind)) {
-    if (SPREADSHEET_NUMBER_IN_TEXT.test(trimmed)) return ROUNDED;
-    if (WITH_DECIMALS.test(trimmed)) return DECIMALS_ADDED;
-  }
+  const changed = isGuarded ? undefined : spreadsheetNumber(trimmed);
+  if (changed === 'shortened' && (IDS.has(column.kind) || TEXTS.has(column.kind))) return ROUNDED;
+  if (changed === 'decimals' && (IDS.has(column.kind) || (TEXTS.has(column.kind) && /\d{7}/.test(trimmed))))
+    return DECIMALS_ADDED;
   const cell = readText(column, text, trimmed, settings, order);
   return cell ?? { problem: problemIn(column), allowed: allowedIn(column) };
 }
 
-const TEXTS: ReadonlySet<Column['kind']> = new Set([
-  'text',
-  'name',
+const IDS: ReadonlySet<Column['kind']> = new Set([
   'external_id',
   'reference',
   'national_id',
+  'account_number',
 ]);
+/** A text such as 2.0 can be a name. */
+const TEXTS: ReadonlySet<Column['kind']> = new Set(['text', 'name']);
 
 /** @returns undefined if the kind of the column does not allow the text, and no more exact problem is known. */
 function readText(

@@ -62,6 +62,7 @@ const RULES: readonly (readonly [pattern: RegExp, rule: string])[] = [
   [/^must be in the future/, 'inFuture'],
   [/^must be an e-mail address/, 'email'],
   [/^must be (?:a phone number of|\+ followed)/, 'phone'],
+  [/must not be a number that a spreadsheet/, 'spreadsheet'],
   [/^must be text|^must be (a|an) (number|integer|string|boolean)/, 'unreadable'],
   [/^must refer to an active/, 'inactive'],
   [/^must be another account/, 'otherAccount'],

@@ -87,6 +87,8 @@ export const common = {
   'rule.email': 'Not an e-mail address',
   'rule.phone': 'Not a phone number',
   'rule.unreadable': 'This cannot be read',
+  'rule.spreadsheet':
+    'This cannot be read, or a spreadsheet has changed it: enter all digits, without decimals',
   'rule.inactive': 'No longer active',
   'rule.unknown': 'This does not exist',
   'rule.duplicate': 'Already in use',

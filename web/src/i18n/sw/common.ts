@@ -88,6 +88,7 @@ export const common: Record<keyof typeof en, string> = {
   'rule.email': 'Hii si barua pepe',
   'rule.phone': 'Hii si namba ya simu',
   'rule.unreadable': 'Haisomeki',
+  'rule.spreadsheet': 'Haisomeki, au imebadilishwa na lahajedwali: ingiza tarakimu zote, bila desimali',
   'rule.inactive': 'Haitumiki tena',
   'rule.unknown': 'Haipo',
   'rule.duplicate': 'Tayari inatumika',
