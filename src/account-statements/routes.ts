@@ -8,7 +8,7 @@ import { invalidField, unreachable } from '../core/http/errors.ts';
 import { IdParams } from '../core/http/fields.ts';
 import { compareDates } from '../core/values/dates.ts';
 import { accountFull, booksOf, hasRoomFor } from '../ledger/rules.ts';
-import { type Printer, printedAnswerMs } from '../platform/printing/printer.ts';
+import { nameUnprintable, type Printer, printedAnswerMs } from '../platform/printing/printer.ts';
 import { requireAll } from '../rights.ts';
 import { statementCsv } from './csv-view.ts';
 import { statementDocument } from './document-view.ts';
@@ -68,6 +68,7 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
         case 'pdf': {
           refuseTooMany(made.statement.rows.length, MAX_PRINTED_ROWS);
           const document = statementDocument(currency, printer, made, lang);
+          nameUnprintable(reply, printer.unprintableIn(document));
           const pdf = await printer.print(callerOf(request), 'statement.typ', document);
           return reply
             .type('application/pdf')

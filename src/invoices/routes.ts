@@ -9,7 +9,7 @@ import { notFound } from '../core/http/errors.ts';
 import { DocumentLanguage, IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
 import { matchesEtag } from '../core/http/negotiation.ts';
-import { type Printer, printedAnswerMs } from '../platform/printing/printer.ts';
+import { nameUnprintable, type Printer, printedAnswerMs } from '../platform/printing/printer.ts';
 import { issueInvoice, voidInvoice } from './commands.ts';
 import { toInvoiceDocument } from './document-view.ts';
 import { Invoice, InvoiceSummary, invoiceList, NewInvoice, Voiding } from './schema.ts';
@@ -121,6 +121,7 @@ export function invoiceRoutes(api: Api, context: Context, printer: Printer): voi
       const document = toInvoiceDocument(context, printer, found, request.query.lang ?? 'en');
       const etag = printer.etagOf('invoice.typ', document);
       reply.header('etag', etag);
+      nameUnprintable(reply, printer.unprintableIn(document));
       if (matchesEtag(request.headers['if-none-match'], etag)) return reply.status(304).send();
       const pdf = await printer.print(callerOf(request), 'invoice.typ', document);
       return reply

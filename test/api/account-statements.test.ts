@@ -496,6 +496,7 @@ describe('as PDF', () => {
     const name = response.headers.get('content-disposition');
     return {
       name,
+      unprintable: response.headers.get('unprintable-characters'),
       text: execFileSync('pdftotext', ['-layout', '-', '-'], { input: bytes, encoding: 'utf8' }),
       bytes,
     };
@@ -550,6 +551,16 @@ describe('as PDF', () => {
     for (const [index, page] of pages.entries())
       expect(page).toContain(`Page ${index + 1} of ${pages.length}`);
     for (const page of pages.slice(0, -1)) expect(page).toContain('Owed in total');
+  });
+
+  it.skipIf(!hasReader)('shows � for each character that no font has, and names them', async () => {
+    const customer = await newCustomer(service, { firstName: 'שרה', lastName: '漢' });
+    const account = await newAccount(service, { customerId: customer.id });
+    await pay(service, account.id, 50, { transactionRef: 'R😀' });
+    const { text, unprintable } = await printed(account.id);
+    expect(unprintable).toBe('count=2, characters=(U+6F22 U+1F600), fields=(customer.name rows.detail)');
+    expect(text).toContain('שרה');
+    expect(text.match(/\uFFFD/g)).toHaveLength(2);
   });
 
   it.skipIf(!hasReader)('shows the arrears, their date and the sum paid on the first page', async () => {

@@ -489,7 +489,7 @@ describe('a browser of an origin that may call', () => {
     expect(answer.headers.get('access-control-expose-headers')?.split(/, */)).toEqual(
       expect.arrayContaining([
         ...['x-request-id', 'retry-after', 'ratelimit', 'ratelimit-policy'],
-        ...['idempotent-replayed', 'etag', 'content-disposition'],
+        ...['idempotent-replayed', 'etag', 'content-disposition', 'unprintable-characters'],
       ]),
     );
   });

@@ -369,9 +369,56 @@ describe('GET /invoices/:id/pdf', () => {
     expect(unpacked(bytes)).not.toMatch(/\/(JavaScript|JS|OpenAction|AA|Launch|URI|EmbeddedFile)\b/);
   });
 
-  it.skipIf(!reader)('prints a box for a missing glyph, and marks void invoices', async () => {
-    const { id } = await issue([{ ...item, description: '漢字 😀' }]);
-    expect((await getPdf(id)).status).toBe(200);
+  it.skipIf(!reader)('prints the scripts of Africa and South Asia, and names no character', async () => {
+    const names = [
+      'منى الطاهر',
+      'משה כהן',
+      'नमस्ते क्षत्रिय',
+      'አበበ ቢቂላ',
+      'Nguyễn Thị Hằng',
+      'ẹ́ṣọ̀ Adébáyọ̀',
+      'বাংলাদেশ',
+      'தமிழ்',
+    ];
+    const latin = ['E\u0323\u0301 q\u0303', 'Zero\u200Dwidth\uFE0F\u2060'];
+    const items = [...names, ...latin].map((description) => ({ ...item, description }));
+    const { id } = await issue(items);
+    const { bytes, headers } = await getPdf(id);
+    expect(headers.get('unprintable-characters')).toBeNull();
+    const text = textOf(bytes);
+    for (const name of names.filter((name) => !/\p{Script=Hebrew}/u.test(name))) expect(text).toContain(name);
+    expect(text).toContain('כהן');
+    expect(text).not.toContain('\uFFFD');
+  });
+
+  it.skipIf(!reader)('shows � for each character that no font has, and names them', async () => {
+    const customer = await newCustomer(service, { firstName: '漢字', lastName: 'O’Brien' });
+    const account = await newAccount(service, { customerId: customer.id });
+    const family = '👨\u200D👩\u200D👧';
+    const { id } = await issue([{ ...item, description: `Pump ❤\uFE0F ${family} 漢` }, item], account.id);
+    const { bytes, headers } = await getPdf(id);
+    expect(headers.get('unprintable-characters')).toBe(
+      'count=5, characters=(U+6F22 U+5B57 U+2764 U+1F468 U+1F469 U+1F467), fields=(customer.name items.description)',
+    );
+    const text = textOf(bytes);
+    expect(text).toContain('\uFFFD\uFFFD O’Brien');
+    expect(text).toContain('Pump \uFFFD \uFFFD \uFFFD');
+    const again = await getPdf(id, { 'if-none-match': headers.get('etag') ?? '' });
+    expect(again.status).toBe(304);
+    expect(again.headers.get('unprintable-characters')).toBe(headers.get('unprintable-characters'));
+  });
+
+  it('names at most 20 characters', async () => {
+    const many = String.fromCodePoint(...Array.from({ length: 60 }, (_, index) => 0x4e00 + index));
+    const { headers } = await getPdf((await issue([{ ...item, description: many }])).id);
+    const header = headers.get('unprintable-characters');
+    expect(header).toMatch(
+      /^count=60, characters=\(U\+4E00( U\+4E[0-9A-F]{2}){19}\), fields=\(items\.description\)$/,
+    );
+  });
+
+  it.skipIf(!reader)('marks void invoices', async () => {
+    const { id } = await issue();
     await service.call('POST', `/invoices/${id}/void`, { reason: 'Wrong customer' });
     const text = textOf((await getPdf(id)).bytes);
     expect(text).toContain('VOID since');

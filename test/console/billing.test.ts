@@ -30,6 +30,23 @@ describe.skipIf(!HAS_BROWSER)('billing', () => {
     await page.locator('tbody tr', { hasText: number }).waitFor({ state: 'detached' });
   });
 
+  it('names the characters that a PDF cannot print, in the language of the user', async () => {
+    const { id } = await newAccount(console, { firstName: '漢字' });
+    const items = [{ description: 'Pump', quantity: 1, unitPrice: 50 }];
+    const invoice = await console.call('POST', '/invoices', { accountId: id, items });
+    const page = await console.open(`/invoices/${invoice.id}`);
+    await page.getByRole('button', { name: 'PDF' }).click();
+    await page
+      .getByText('This PDF cannot print 漢 (U+6F22), 字 (U+5B57) in the customer’s name. It shows � instead.')
+      .waitFor();
+    await expectAccessible(page);
+    const swahili = await console.open(`/invoices/${invoice.id}`, { locale: 'sw' });
+    await swahili.getByRole('button', { name: 'PDF' }).click();
+    await swahili
+      .getByText('PDF hii haiwezi kuchapisha 漢 (U+6F22), 字 (U+5B57) katika jina la mteja.')
+      .waitFor();
+  });
+
   it.each(SIZES)(
     'sets a rule, and calculates, approves and pays a commission (%s)',
     async (size, viewport) => {

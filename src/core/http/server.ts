@@ -155,6 +155,7 @@ export function createHttpServer(business: BusinessSettings, log: Log) {
       'etag',
       'content-disposition',
       'snapshot-age',
+      'unprintable-characters',
       'www-authenticate',
     ],
   });

@@ -127,6 +127,14 @@ const HEADERS: Record<string, OpenAPIV3_1.HeaderObject> = {
     schema: { type: 'number' },
     example: 1.2,
   },
+  UnprintableCharacters: {
+    description:
+      'Sent if no font has some characters of the document, such as Chinese characters and emoji. The PDF shows � for each of them. ' +
+      'A dictionary of RFC 9651: `count` (how many � the PDF shows), `characters` (their code points, at most 20) and `fields` ' +
+      '(where they are, such as `customer.name`).',
+    schema: { type: 'string' },
+    example: 'count=2, characters=(U+6F22 U+5B57), fields=(customer.name)',
+  },
   Challenge: {
     description:
       'How to authenticate (RFC 6750). It has `error="invalid_token"` if a token was sent and refused.',

@@ -72,7 +72,11 @@ function finishOperation(
   };
   const own = Object.entries(responses).map(([status, response]) => [
     status,
-    { ...response, headers, ...withContent(response, toSchema) },
+    {
+      ...response,
+      headers: { ...headers, ...(isPdf(response) && PDF_HEADERS) },
+      ...withContent(response, toSchema),
+    },
   ]);
   const failures = errorResponses(errors).map(({ name, status, response }) => {
     components[name] = response;
@@ -86,6 +90,10 @@ function finishOperation(
     responses: Object.fromEntries([...failures, ...own]),
   };
 }
+
+const PDF_HEADERS = { 'Unprintable-Characters': { $ref: '#/components/headers/UnprintableCharacters' } };
+const isPdf = (response: object) =>
+  'content' in response && 'application/pdf' in (response.content as object);
 
 /** A request without a body counts as `{}`, so the body is required only if `{}` is not valid. */
 function finishBody(body: object, toSchema: (schema: unknown) => unknown): object {

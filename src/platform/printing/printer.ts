@@ -2,16 +2,19 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { extname, join } from 'node:path';
+import type { FastifyReply } from 'fastify';
 import { ConfigError } from '../../core/config-error.ts';
 import type { Config } from '../../core/context.ts';
 import type { Language } from '../../core/http/fields.ts';
 import { PACKAGE_ROOT } from '../../core/package-root.ts';
 import type { TimeLimits } from '../../core/time-limits.ts';
+import { fontCharacters, replaceUnprintable, type Unprintable } from './font-characters.ts';
 import { PrintError } from './print-process.ts';
 import { createPrintQueue } from './print-queue.ts';
 
 const PROGRAM = join(import.meta.dirname, `print-program${extname(import.meta.filename)}`);
 const LIMITS = { maxPerCaller: 20, maxWaiting: 100, idleMs: 60_000 };
+export const FONTS = join(PACKAGE_ROOT, 'fonts');
 /** The template that all other templates import. */
 const COMMON = 'common.typ';
 
@@ -39,12 +42,30 @@ export interface Printer {
   readonly paybill: string | null;
   /** The ETag of the document that `print` would return, without printing. */
   etagOf(template: Template, document: PrintedDocument): string;
+  /** What `print` replaces by substitutes. */
+  unprintableIn(document: PrintedDocument): Unprintable;
   /** @throws the errors of `PrintQueue.print`. */
   print(caller: string, template: Template, document: PrintedDocument): Promise<Buffer>;
   /** @throws ConfigError if the logo cannot be printed. */
   checkLogo(): Promise<void>;
   close(): void;
 }
+
+/** The header `unprintable-characters` lists no further code points. */
+const MAX_NAMED = 20;
+
+/** Names what the answer's document cannot show, in a header (a dictionary of RFC 9651). */
+export function nameUnprintable(reply: FastifyReply, { count, codePoints, fields }: Unprintable): void {
+  if (count === 0) return;
+  const characters = [...codePoints].slice(0, MAX_NAMED).map(codePointName);
+  reply.header(
+    'unprintable-characters',
+    `count=${count}, characters=(${characters.join(' ')}), fields=(${[...fields].join(' ')})`,
+  );
+}
+
+/** For example U+6F22. */
+const codePointName = (codePoint: number) => `U+${codePoint.toString(16).toUpperCase().padStart(4, '0')}`;
 
 /** The time limit for the answer of a route that prints. */
 export function printedAnswerMs({ printSlotMs, printMs }: TimeLimits): number {
@@ -66,13 +87,19 @@ export function createPrinter(config: Config): Printer {
     waitMs: config.limits.printSlotMs,
     timeoutMs: config.limits.printMs,
   });
+  const fonts = sha256(...fontFiles().map((file) => readFileSync(file)));
   const versions: Record<Template, string> = {
-    'invoice.typ': printerVersion('invoice.typ', companyLogo?.bytes),
-    'statement.typ': printerVersion('statement.typ', companyLogo?.bytes),
+    'invoice.typ': printerVersion('invoice.typ', fonts, companyLogo?.bytes),
+    'statement.typ': printerVersion('statement.typ', fonts, companyLogo?.bytes),
   };
+  const characters = fontCharacters(regularFonts());
 
   function render(caller: string, template: string, document: PrintedDocument): Promise<Buffer> {
-    return queue.print(caller, { template, data: JSON.stringify(document), files });
+    return queue.print(caller, {
+      template,
+      data: JSON.stringify(replaceUnprintable(characters, document).document),
+      files,
+    });
   }
 
   async function checkLogo(): Promise<void> {
@@ -88,6 +115,7 @@ export function createPrinter(config: Config): Printer {
     company,
     paybill: config.paybillNumbers[0] ?? null,
     etagOf: (template, document) => `"${sha256(versions[template], JSON.stringify(document)).slice(0, 32)}"`,
+    unprintableIn: (document) => replaceUnprintable(characters, document).unprintable,
     print: render,
     checkLogo,
     close: queue.close,
@@ -107,13 +135,23 @@ function sha256(...parts: (string | Buffer)[]): string {
 }
 
 /** Changes with the template, fonts, logo and compiler: everything that affects a document except its data. */
-function printerVersion(template: Template, logo: Buffer | undefined): string {
-  const fonts = readdirSync(join(PACKAGE_ROOT, 'fonts')).sort();
+function printerVersion(template: Template, fonts: string, logo: Buffer | undefined): string {
   return sha256(
     readFileSync(join(PACKAGE_ROOT, 'templates', COMMON)),
     readFileSync(join(PACKAGE_ROOT, 'templates', template)),
-    ...fonts.map((file) => readFileSync(join(PACKAGE_ROOT, 'fonts', file))),
+    fonts,
     compilerVersion(),
     logo ?? '',
   );
+}
+
+function fontFiles(): string[] {
+  return readdirSync(FONTS)
+    .sort()
+    .map((file) => join(FONTS, file));
+}
+
+/** Noto Sans, which most texts need, is the first. The bold fonts have the same characters. */
+export function regularFonts(): string[] {
+  return fontFiles().filter((file) => file.endsWith('-Regular.ttf'));
 }

@@ -1,11 +1,25 @@
 import { sendSignedIn } from './client.ts';
 
+/** What a PDF shows as �, because no font has it. */
+export interface Unprintable {
+  characters: string[];
+  fields: string[];
+}
+
 /** Downloads a file from the API with the access token, and saves it. @throws the error body if the service refuses. */
-export async function download(path: string): Promise<void> {
+export async function download(path: string): Promise<Unprintable | undefined> {
   const response = await sendSignedIn(new Request(new URL(path, location.origin)));
   if (!response.ok) throw await response.json();
   const name = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1];
   saveFile(name ?? '', await response.blob());
+  return readUnprintable(response.headers.get('unprintable-characters'));
+}
+
+/** The header is a dictionary of RFC 9651, such as `count=1, characters=(U+6F22), fields=(customer.name)`. */
+function readUnprintable(header: string | null): Unprintable | undefined {
+  if (header === null) return undefined;
+  const listed = (name: string) => new RegExp(`${name}=\\(([^)]*)\\)`).exec(header)?.[1]?.split(' ') ?? [];
+  return { characters: listed('characters'), fields: listed('fields') };
 }
 
 export function saveFile(name: string, content: Blob): void {

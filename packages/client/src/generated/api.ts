@@ -11087,6 +11087,11 @@ export interface components {
          */
         SnapshotAge: number;
         /**
+         * @description Sent if no font has some characters of the document, such as Chinese characters and emoji. The PDF shows � for each of them. A dictionary of RFC 9651: `count` (how many � the PDF shows), `characters` (their code points, at most 20) and `fields` (where they are, such as `customer.name`).
+         * @example count=2, characters=(U+6F22 U+5B57), fields=(customer.name)
+         */
+        UnprintableCharacters: string;
+        /**
          * @description How to authenticate (RFC 6750). It has `error="invalid_token"` if a token was sent and refused.
          * @example Bearer realm="api", error="invalid_token"
          */
@@ -15523,6 +15528,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
+                    "Unprintable-Characters": components["headers"]["UnprintableCharacters"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -21597,6 +21603,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
+                    "Unprintable-Characters": components["headers"]["UnprintableCharacters"];
                     [name: string]: unknown;
                 };
                 content: {

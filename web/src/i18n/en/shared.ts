@@ -37,4 +37,12 @@ export const shared = {
   'approval.waits': 'Waits for approval',
   'approval.show': 'Show the request',
   'approval.needed': 'Above {limit}, another user has to approve this.',
+  'download.unprintable': 'This PDF cannot print {characters} in {fields}. It shows � instead.',
+  'printedField.customer.name': 'the customer’s name',
+  'printedField.product': 'the product’s name',
+  'printedField.items.description': 'the description of an item',
+  'printedField.rows.description': 'the text of a row',
+  'printedField.rows.detail': 'the details of a row',
+  'printedField.company.name': 'the company’s name',
+  'printedField.company.address': 'the company’s address',
 } as const;

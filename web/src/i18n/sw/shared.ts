@@ -38,4 +38,13 @@ export const shared: Record<keyof typeof en, string> = {
   'approval.waits': 'Inasubiri idhini',
   'approval.show': 'Onyesha ombi',
   'approval.needed': 'Zaidi ya {limit}, mtumiaji mwingine anapaswa kuidhinisha.',
+  'download.unprintable':
+    'PDF hii haiwezi kuchapisha {characters} katika {fields}. Inaonyesha � badala yake.',
+  'printedField.customer.name': 'jina la mteja',
+  'printedField.product': 'jina la bidhaa',
+  'printedField.items.description': 'maelezo ya kipengee',
+  'printedField.rows.description': 'maandishi ya mstari',
+  'printedField.rows.detail': 'maelezo ya mstari',
+  'printedField.company.name': 'jina la kampuni',
+  'printedField.company.address': 'anwani ya kampuni',
 };

@@ -1,6 +1,7 @@
 import { type ReactNode, useState } from 'react';
-import { download } from '../../api/download.ts';
+import { download, type Unprintable } from '../../api/download.ts';
 import { explain } from '../../api/explain.ts';
+import { t, tValue } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { toast } from '../../ui/toast.tsx';
 
@@ -22,7 +23,25 @@ export function DownloadButton({ path, children }: { path: string; children: Rea
   );
 }
 
-/** Downloads the file at a path of the API. If this fails, shows the reason. */
+/** Downloads the file at a path of the API. If this fails, or a PDF lacks characters, shows the reason. */
 export async function downloadOrSay(path: string): Promise<void> {
-  await download(path).catch((error: unknown) => toast({ tone: 'bad', text: explain(error) }));
+  try {
+    const unprintable = await download(path);
+    if (unprintable) toast({ tone: 'bad', text: describeUnprintable(unprintable), seconds: 20 });
+  } catch (error) {
+    toast({ tone: 'bad', text: explain(error) });
+  }
+}
+
+const MAX_CHARACTERS = 5;
+
+function describeUnprintable({ characters, fields }: Unprintable): string {
+  const named = characters
+    .slice(0, MAX_CHARACTERS)
+    .map((name) => `${String.fromCodePoint(Number.parseInt(name.slice(2), 16))} (${name})`);
+  if (characters.length > MAX_CHARACTERS) named.push('…');
+  return t('download.unprintable', {
+    characters: named.join(', '),
+    fields: fields.map((field) => tValue('printedField', field)).join(', '),
+  });
 }
