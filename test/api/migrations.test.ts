@@ -1,53 +1,11 @@
-import { randomUUID } from 'node:crypto';
-import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { openDatabase } from '../../src/core/database/db.ts';
+import type pg from 'pg';
+import { describe, expect, it } from 'vitest';
 import { FIRST_TABLE_OF_PAYMENTS } from '../../src/payments/posting/rules.ts';
-import {
-  parseMigration,
-  readMigrationFiles,
-  readMigrationNames,
-} from '../../src/platform/migrations/files.ts';
+import { parseMigration, readMigrationFiles } from '../../src/platform/migrations/files.ts';
 import { migrate } from '../../src/platform/migrations/runner.ts';
-import { databaseOn, runStatement } from '../support/statements.ts';
-import { PATIENT } from '../support/waiting.ts';
+import { useDatabaseBefore } from '../support/earlier-database.ts';
 
 /** Migrates rows as earlier versions wrote them, and checks which locks migrations hold. */
-
-interface EarlierDatabase {
-  db: ReturnType<typeof openDatabase>['db'];
-  client: pg.Client;
-}
-
-/** An empty database for the tests of a group. @param before - it is migrated up to the last migration before this one. */
-function useDatabaseBefore(before: string): EarlierDatabase {
-  const name = `ams_test_${randomUUID().replaceAll('-', '')}`;
-  const connection = databaseOn(inject('server'), name);
-  const earlier = { client: new pg.Client(connection) } as EarlierDatabase;
-  let close: () => Promise<void>;
-  beforeAll(async () => {
-    await runStatement(inject('server'), `create database ${name}`);
-    const limits = PATIENT;
-    const opened = openDatabase({
-      connection,
-      limits,
-      poolSize: 2,
-      prepare: false,
-      onConnectionLost: () => {},
-    });
-    close = opened.close;
-    earlier.db = opened.db;
-    await earlier.client.connect();
-    const names = (await readMigrationNames()).filter((one) => one < before);
-    await migrate(opened.db, { last: names.at(-1) });
-  });
-  afterAll(async () => {
-    await earlier.client.end();
-    await close();
-    await runStatement(inject('server'), `drop database ${name} with (force)`);
-  });
-  return earlier;
-}
 
 /** From this migration on, a migration that locks several tables of payments must lock FIRST_TABLE_OF_PAYMENTS first. */
 const FIRST_WITH_LOCK_ORDER = '0040';
