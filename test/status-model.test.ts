@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkStatusMove, isStatusIn, moneyEventOf, needsReason } from '../src/account-status/rules.ts';
 import type { AccountStatus } from '../src/core/database/tables.ts';
-import { BALANCE_REMOVING_MOVES, MOVES } from '../web/src/pages/account/status-moves.ts';
+import { BALANCE_REMOVING_MOVES } from '../web/src/pages/account/status-moves.ts';
 import { STATUS_MODEL, STATUSES, statusesWhere } from './support/status-model.ts';
 
 function isAllowed(from: AccountStatus, to: AccountStatus): boolean {
@@ -31,12 +31,6 @@ describe.each(STATUSES)('the status %s', (status) => {
     });
     expect(isUndone).toBe(moneyEventOf(status) === 'account_cancelled');
     expect(isClosed).toBe(moneyEventOf(status) !== undefined);
-  });
-
-  it('has the moves of the model in the console', () => {
-    // The console does not offer to activate an account before its activation date.
-    const offered = model.moves.filter((to) => status !== 'pending' || to !== 'active');
-    expect(MOVES[status]).toEqual(offered);
   });
 });
 

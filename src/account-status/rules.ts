@@ -97,9 +97,14 @@ export function isStatusIn(status: AccountStatus, set: StatusSet): boolean {
   return sets.includes(set);
 }
 
+/** The statuses to which staff can change an account with this status. */
+export function movesFrom(status: AccountStatus): readonly AccountStatus[] {
+  return STATUS_TABLE[status].moves;
+}
+
 /** The closed statuses that an account can get before its activation. */
 export function closedBeforeActivation(): AccountStatus[] {
-  const moves = statusesIn('awaitingActivation').flatMap((status) => STATUS_TABLE[status].moves);
+  const moves = statusesIn('awaitingActivation').flatMap(movesFrom);
   return statusesIn('closed').filter((status) => moves.includes(status));
 }
 
@@ -122,7 +127,7 @@ export function eventOfMove(from: AccountStatus, to: AccountStatus) {
 
 /** @throws AppError VALIDATION_ERROR for a missing reason, and with `{from, to, allowed}` for a change that is not allowed. */
 export function checkStatusMove(from: AccountStatus, to: AccountStatus, reason: string | undefined): void {
-  const allowed = STATUS_TABLE[from].moves;
+  const allowed = movesFrom(from);
   if (!allowed.includes(to)) throw illegalMove('An account', from, to, allowed);
   if (needsReason(to) && reason === undefined)
     throw invalidField('reason', `is required for the status ${to}`);

@@ -174,7 +174,7 @@ export function accountRoutes(api: Api, context: Context, slots: SharedSlots): v
       );
       if ('done' in outcome) return ok(toAnswer(outcome.done), 'Account changed.');
       reply.status(202);
-      return sentForApproval(outcome.requested, context.currency, formatAccountNumber);
+      return sentForApproval(actorOf(request), outcome.requested, context.currency, formatAccountNumber);
     },
   );
 

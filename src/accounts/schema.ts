@@ -137,6 +137,9 @@ export const Account = Type.Object(
     activationDate: DateText,
     status: Status,
     reason: Nullable(Type.String({ description: 'The reason for the present status.' })),
+    allowedMoves: Type.Array(Status, {
+      description: 'The statuses to which users with `accounts:change-status` can change the account.',
+    }),
     writtenOffDate: Nullable(
       Type.String({
         format: 'calendar-date',
@@ -176,6 +179,7 @@ export const Account = Type.Object(
         activationDate: '2026-11-02',
         status: 'active',
         reason: null,
+        allowedMoves: ['suspended', 'defaulted', 'cancelled'],
         writtenOffDate: null,
         currency: 'KES',
         deposit: 2000,

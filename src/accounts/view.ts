@@ -1,4 +1,4 @@
-import { isStatusIn } from '../account-status/rules.ts';
+import { isStatusIn, movesFrom } from '../account-status/rules.ts';
 import { amountOf, type Currency } from '../core/context.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import { balanceOf } from '../ledger/rules.ts';
@@ -20,6 +20,7 @@ export function toAccount(row: ShownAccountRow, currency: Currency, day: PlainDa
     activationDate: row.activation_date,
     status,
     reason: row.status_reason,
+    allowedMoves: [...movesFrom(status)],
     writtenOffDate: row.written_off_on,
     currency: currency.code,
     deposit: amountOf(row.deposit_minor, currency),

@@ -24,8 +24,8 @@ import {
   type Ending,
   findApproval,
   findPendingApproval,
+  findSeenKeys,
   getSubjectState,
-  hasSeenSecret,
   insertApproval,
   lockApproval,
   lockPendingApprovals,
@@ -193,10 +193,8 @@ export async function getApproval(db: Db, id: number): Promise<ApprovalRow> {
 }
 
 async function checkDecider(tx: Tx, actor: Actor, row: ApprovalRow): Promise<void> {
-  const { userId } = actor;
-  const knowsKey =
-    userId !== null && row.api_key_id !== null && (await hasSeenSecret(tx, userId, row.api_key_id));
-  requireDecider(actor, row, knowsKey);
+  const keys = row.api_key_id === null ? [] : [row.api_key_id];
+  requireDecider(actor, row, (await findSeenKeys(tx, actor.userId, keys)).size > 0);
 }
 
 async function lockPending(tx: Tx, id: number, to: Ending['status']): Promise<ApprovalRow> {

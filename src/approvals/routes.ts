@@ -1,4 +1,4 @@
-import type { Context } from '../core/context.ts';
+import type { Actor, Context } from '../core/context.ts';
 import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
@@ -15,7 +15,7 @@ import {
 import { type ApprovalRow, OutdatedRequest } from './rules.ts';
 import { Approval, approvalList, Rejection, RejectionParams, WithdrawalParams } from './schema.ts';
 import { listApprovals } from './store.ts';
-import { type FormatAccount, toApproval } from './view.ts';
+import { type FormatAccount, findAllowedMoves, toApproval } from './view.ts';
 
 interface ApprovalParts {
   actions: ApprovableActions;
@@ -23,7 +23,13 @@ interface ApprovalParts {
 }
 
 export function approvalRoutes(api: Api, context: Context, { actions, formatAccount }: ApprovalParts): void {
-  const toAnswer = (row: ApprovalRow) => toApproval(row, context.currency, formatAccount);
+  async function show(actor: Actor, rows: readonly ApprovalRow[]) {
+    const allowedMoves = await findAllowedMoves(context.db, actor, rows);
+    return (row: ApprovalRow) => toApproval(row, allowedMoves(row), context.currency, formatAccount);
+  }
+  async function showOne(actor: Actor, row: ApprovalRow) {
+    return (await show(actor, [row]))(row);
+  }
 
   api.get(
     '/approvals',
@@ -40,7 +46,8 @@ export function approvalRoutes(api: Api, context: Context, { actions, formatAcco
     },
     async (request) => {
       const page = await listApprovals(context.db, request.query);
-      return okList({ ...page, rows: page.rows.map(toAnswer) }, 'Approvals found.');
+      const rows = page.rows.map(await show(actorOf(request), page.rows));
+      return okList({ ...page, rows }, 'Approvals found.');
     },
   );
 
@@ -56,7 +63,10 @@ export function approvalRoutes(api: Api, context: Context, { actions, formatAcco
         response: { 200: Envelope(Approval, 'Approval found.') },
       },
     },
-    async (request) => ok(toAnswer(await getApproval(context.db, request.params.id)), 'Approval found.'),
+    async (request) => {
+      const row = await getApproval(context.db, request.params.id);
+      return ok(await showOne(actorOf(request), row), 'Approval found.');
+    },
   );
 
   api.post(
@@ -79,7 +89,7 @@ export function approvalRoutes(api: Api, context: Context, { actions, formatAcco
     async (request, reply) =>
       repeatable(context, request, reply, async (txContext) => {
         const row = await approve(txContext, actions, actorOf(request), request.params.id);
-        return ok(toAnswer(row), 'Approved and done.');
+        return ok(await showOne(actorOf(request), row), 'Approved and done.');
       }).catch(async (error: unknown) => {
         if (error instanceof OutdatedRequest) await endOutdatedApproval(context, request.params.id);
         throw error;
@@ -103,7 +113,7 @@ export function approvalRoutes(api: Api, context: Context, { actions, formatAcco
     async (request, reply) =>
       repeatable(context, request, reply, async (txContext) => {
         const row = await reject(txContext, actorOf(request), request.params.id, request.body.reason);
-        return ok(toAnswer(row), 'Rejected.');
+        return ok(await showOne(actorOf(request), row), 'Rejected.');
       }),
   );
 
@@ -121,8 +131,9 @@ export function approvalRoutes(api: Api, context: Context, { actions, formatAcco
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) =>
-        ok(toAnswer(await withdraw(txContext, actorOf(request), request.params.id)), 'Withdrawn.'),
-      ),
+      repeatable(context, request, reply, async (txContext) => {
+        const row = await withdraw(txContext, actorOf(request), request.params.id);
+        return ok(await showOne(actorOf(request), row), 'Withdrawn.');
+      }),
   );
 }

@@ -8,7 +8,7 @@ import type {
 } from '../core/database/tables.ts';
 import { AppError, type FieldProblem, illegalMove } from '../core/http/errors.ts';
 import type { Minor } from '../core/values/money.ts';
-import { type Permission, requireAll } from '../rights.ts';
+import { mayDo, type Permission, refusalOf } from '../rights.ts';
 
 /** The actions that can need approval, and the permission that the requester and the approver need. */
 export const ACTION_PERMISSIONS: Readonly<Record<ApprovalAction, Permission>> = {
@@ -160,13 +160,29 @@ function formatFact(name: FactName, value: string | number | null, currency: Cur
  * @throws AppError FORBIDDEN if the actor is not allowed to decide on the request.
  */
 export function requireDecider(actor: Actor, row: ApprovalRow, knowsKey: boolean): void {
-  requireAll(actor, [ACTION_PERMISSIONS[row.action]]);
-  if (actor.userId === null) throw new AppError('FORBIDDEN', 'Only a person may decide on a request.');
-  if (row.responsible_user_id === actor.userId || knowsKey)
-    throw new AppError(
-      'FORBIDDEN',
-      'You may not decide on your own request, or on a request of an API key that you created or rotated.',
-    );
+  const refusal = refusalOfDecider(actor, row, knowsKey);
+  if (refusal) throw refusal;
+}
+
+function refusalOfDecider(actor: Actor, row: ApprovalRow, knowsKey: boolean): AppError | undefined {
+  const refusal = refusalOf(actor, ACTION_PERMISSIONS[row.action]);
+  if (refusal) return refusal;
+  if (actor.userId === null) return new AppError('FORBIDDEN', 'Only a person may decide on a request.');
+  if (row.responsible_user_id !== actor.userId && !knowsKey) return undefined;
+  return new AppError(
+    'FORBIDDEN',
+    'You may not decide on your own request, or on a request of an API key that you created or rotated.',
+  );
+}
+
+/** The statuses to which the actor may change the request. */
+export function movesOf(actor: Actor, row: ApprovalRow, knowsKey: boolean): ApprovalStatus[] {
+  const mayDecide = mayDo(actor, 'approvals:decide') && !refusalOfDecider(actor, row, knowsKey);
+  const mayWithdraw = mayDo(actor, 'approvals:read') && isRequester(row, actor);
+  return APPROVAL_STATUSES[row.status].filter((to) => {
+    if (to === 'approved' || to === 'rejected') return mayDecide;
+    return to === 'withdrawn' && mayWithdraw;
+  });
 }
 
 /** Whether the actor sent the request. A request of an API key belongs to the key, not to a user. */

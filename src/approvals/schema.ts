@@ -50,6 +50,11 @@ export const Approval = Type.Object(
     status: Choice('ApprovalStatus', STATUSES, {
       description: 'A request becomes `obsolete` if one of its `facts` changes. It can then not be approved.',
     }),
+    allowedMoves: Type.Array(Choice('ApprovalStatus', STATUSES), {
+      description:
+        'The statuses to which the caller may change the request: `approved` and `rejected` with `approvals:decide` and the permission of ' +
+        'the action, except for the requester; `withdrawn` for the requester. Empty if the request has ended.',
+    }),
     accountId: Nullable(Type.Integer({ description: 'Null for an unmatched payment.' })),
     accountNumber: Nullable(Type.String()),
     customerName: Nullable(Type.String()),
@@ -100,6 +105,7 @@ export const Approval = Type.Object(
         id: 1,
         action: 'reverse_payment',
         status: 'pending',
+        allowedMoves: ['approved', 'rejected'],
         accountId: 1,
         accountNumber: 'ACC10000012',
         customerName: 'Wanjiru Kamau',

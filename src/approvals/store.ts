@@ -156,12 +156,16 @@ export async function setEnded(tx: Tx, id: number, ending: Ending): Promise<void
     .executeTakeFirstOrThrow();
 }
 
-/** Whether a user has seen a secret of an API key: the user created or rotated the key. */
-export async function hasSeenSecret(db: Db, userId: number, apiKeyId: number): Promise<boolean> {
-  const { rows } = await sql`
-    select from audit_entries
-    where resource = 'api_key' and resource_id = ${apiKeyId} and actor_user_id = ${userId}
-      and action in ('api_key.create', 'api_key.rotate')
-    limit 1`.execute(db);
-  return rows.length > 0;
+/** Which of the API keys have a secret that a user has seen: the user created or rotated the key. */
+export async function findSeenKeys(
+  db: Db,
+  userId: number | null,
+  apiKeyIds: readonly number[],
+): Promise<ReadonlySet<number>> {
+  if (userId === null || apiKeyIds.length === 0) return new Set();
+  const { rows } = await sql<{ id: number }>`
+    select distinct resource_id as id from audit_entries
+    where resource = 'api_key' and resource_id = any(${apiKeyIds}::bigint[]) and actor_user_id = ${userId}
+      and action in ('api_key.create', 'api_key.rotate')`.execute(db);
+  return new Set(rows.map(({ id }) => id));
 }

@@ -1,17 +1,31 @@
-import { amountOf, type Currency } from '../core/context.ts';
+import { type Actor, amountOf, type Currency } from '../core/context.ts';
+import type { Db } from '../core/database/db.ts';
+import type { ApprovalStatus } from '../core/database/tables.ts';
 import { ok } from '../core/http/envelope.ts';
-import { type ApprovalRow, answerName, changedFacts, type Facts, factsOf } from './rules.ts';
+import { type ApprovalRow, answerName, changedFacts, type Facts, factsOf, movesOf } from './rules.ts';
 import type { ApprovalFacts } from './schema.ts';
-import type { PendingApproval } from './store.ts';
+import { findSeenKeys, type PendingApproval } from './store.ts';
 
 export const SENT_FOR_APPROVAL = 'Sent for approval.';
 
 /** Formats an account number. Callers pass this function, because the accounts feature imports this feature. */
 export type FormatAccount = (accountId: number) => string;
 
-/** The answer (202) of a command that stored a request. */
-export function sentForApproval(row: ApprovalRow, currency: Currency, formatAccount: FormatAccount) {
-  return ok(toApproval(row, currency, formatAccount), SENT_FOR_APPROVAL);
+/** The answer (202) of a command that stored a request of the actor. */
+export function sentForApproval(
+  actor: Actor,
+  row: ApprovalRow,
+  currency: Currency,
+  formatAccount: FormatAccount,
+) {
+  return ok(toApproval(row, movesOf(actor, row, false), currency, formatAccount), SENT_FOR_APPROVAL);
+}
+
+/** Finds what the actor may do with each of the requests. */
+export async function findAllowedMoves(db: Db, actor: Actor, rows: readonly ApprovalRow[]) {
+  const keys = rows.flatMap(({ status, api_key_id }) => (status === 'pending' && api_key_id) || []);
+  const seen = await findSeenKeys(db, actor.userId, keys);
+  return (row: ApprovalRow) => movesOf(actor, row, row.api_key_id !== null && seen.has(row.api_key_id));
 }
 
 /** The field of a payment or an account. It is missing if no request is pending. */
@@ -19,12 +33,18 @@ export function pendingApprovalsOf(pendingApprovals: PendingApproval[]) {
   return pendingApprovals.length > 0 ? { pendingApprovals } : {};
 }
 
-export function toApproval(row: ApprovalRow, currency: Currency, formatAccount: FormatAccount) {
+export function toApproval(
+  row: ApprovalRow,
+  allowedMoves: ApprovalStatus[],
+  currency: Currency,
+  formatAccount: FormatAccount,
+) {
   const now = row.status === 'pending' ? factsOf(row.action, row.state) : row.final_facts;
   return {
     id: row.id,
     action: row.action,
     status: row.status,
+    allowedMoves,
     accountId: row.account_id,
     accountNumber: row.account_id === null ? null : formatAccount(row.account_id),
     customerName: row.customer,

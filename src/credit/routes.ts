@@ -45,7 +45,7 @@ export function creditRoutes(api: Api, context: Context): void {
         reply.status('done' in outcome ? 201 : 202);
         return 'done' in outcome
           ? ok(toCreditMove(outcome.done, actor.name, currency), 'Credit transferred.')
-          : sentForApproval(outcome.requested, currency, formatAccountNumber);
+          : sentForApproval(actor, outcome.requested, currency, formatAccountNumber);
       }),
   );
 
@@ -75,7 +75,7 @@ export function creditRoutes(api: Api, context: Context): void {
         reply.status('done' in outcome ? 201 : 202);
         return 'done' in outcome
           ? ok(toCreditMove(outcome.done, actor.name, currency), 'Credit refunded.')
-          : sentForApproval(outcome.requested, currency, formatAccountNumber);
+          : sentForApproval(actor, outcome.requested, currency, formatAccountNumber);
       }),
   );
 

@@ -279,7 +279,7 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
         const outcome = await unassignPayment(txContext, actorOf(request), request.params.id, reason);
         if ('done' in outcome) return ok(toPayment(outcome.done, currency), 'Payment unassigned.');
         reply.status(202);
-        return sentForApproval(outcome.requested, currency, formatAccountNumber);
+        return sentForApproval(actorOf(request), outcome.requested, currency, formatAccountNumber);
       }),
   );
 
@@ -308,7 +308,7 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
         const outcome = await reversePayment(txContext, actorOf(request), request.params.id, reason);
         if ('done' in outcome) return ok(toPayment(outcome.done, currency), 'Payment reversed.');
         reply.status(202);
-        return sentForApproval(outcome.requested, currency, formatAccountNumber);
+        return sentForApproval(actorOf(request), outcome.requested, currency, formatAccountNumber);
       }),
   );
 

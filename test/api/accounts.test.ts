@@ -57,6 +57,7 @@ describe('POST /accounts', () => {
       activationDate: TODAY,
       status: 'active',
       reason: null,
+      allowedMoves: ['suspended', 'defaulted', 'cancelled'],
       writtenOffDate: null,
       currency: 'KES',
       deposit: 2000,
@@ -193,6 +194,11 @@ describe('the table of statuses', () => {
       select enum_range(null::account_status)::text[] as statuses`.execute(service.context.db);
     expect(ACCOUNT_STATUSES).toEqual(rows[0]?.statuses);
   });
+});
+
+it.each(STATUSES)('a %s account names the statuses to which it can be moved', async (status) => {
+  const { allowedMoves } = await accountThatIs(status);
+  expect(allowedMoves).toEqual(STATUS_MODEL[status].moves);
 });
 
 describe('PUT /accounts/:id', () => {

@@ -302,6 +302,33 @@ describe('the rights', () => {
     }
   });
 
+  it('are named by the request, for each caller', async () => {
+    const { request } = await requestedReversal();
+    const { key } = await newApiKey(service, 'finance');
+    const ofKey = await requestedReversal(service.call, key);
+    expect([request.allowedMoves, ofKey.request.allowedMoves]).toEqual([['withdrawn'], ['withdrawn']]);
+    const decider = ['approved', 'rejected'];
+    for (const [token, own, ofTheKey] of [
+      [service.adminToken, ['withdrawn'], []], // The admin has created the key.
+      [key, [], ['withdrawn']],
+      [await service.tokenOf('finance'), decider, decider],
+      [await service.tokenOf('viewer'), [], []],
+    ] as const) {
+      const path = `/approvals?filter[id][in]=${request.id},${ofKey.request.id}&sort=id:asc`;
+      const listed = await dataOf(service.call('GET', path, undefined, { token }));
+      expect(listed.map((row: Answer['body']) => row.allowedMoves)).toEqual([own, ofTheKey]);
+      const one = await dataOf(service.call('GET', `/approvals/${ofKey.request.id}`, undefined, { token }));
+      expect(one.allowedMoves).toEqual(ofTheKey);
+    }
+    const { id } = await openAccount();
+    const cancelled = { status: 'cancelled', reason: 'given back' };
+    const cancellation = await dataOf(call('PUT', `/accounts/${id}`, cancelled), 202);
+    const mayCancel = async (role: string) =>
+      (await dataOf(call('GET', `/approvals/${cancellation.id}`, undefined, role))).allowedMoves;
+    expect([await mayCancel('finance'), await mayCancel('manager')]).toEqual([[], decider]);
+    expect((await dataOf(approve(cancellation.id))).allowedMoves).toEqual([]);
+  });
+
   it('are kept by the database, too', async () => {
     const { request } = await requestedReversal();
     const { pool } = service.parts;

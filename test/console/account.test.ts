@@ -279,6 +279,14 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     expect(await ofAccount(0).count()).toBe(10);
   });
 
+  it('is not activated by staff while it is pending', async () => {
+    const { id } = await newAccount(console, { activationDate: dayBefore(-30) });
+    const page = await openAccount(id);
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.locator('.menu').getByRole('button', { name: 'Suspend' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Reactivate' }).count()).toBe(0);
+  });
+
   it('gives its statement and invoices as PDF', async () => {
     const { id } = await newAccount(console);
     const items = [{ description: 'Cable', quantity: 1, unitPrice: 50 }];

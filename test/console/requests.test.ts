@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { dayBefore, HAS_BROWSER, newAccount, useConsole } from './console.ts';
+import { dayBefore, HAS_BROWSER, newAccount, statValue, useConsole } from './console.ts';
 
 /** Requests that the application sends on every page: the session, the settings and the stream of events. */
 const OF_EVERY_PAGE = /^\/api\/(auth\/|settings$|events$)/;
@@ -8,15 +8,20 @@ const OF_EVERY_PAGE = /^\/api\/(auth\/|settings$|events$)/;
 describe.skipIf(!HAS_BROWSER)('a page', () => {
   const console = useConsole();
 
-  /** Opens the page in a new window. @returns the requests of the page, such as `GET /api/customers/1`, until it is complete. */
-  async function requestsOf(path: string, shown: (page: Page) => Promise<void>): Promise<string[]> {
-    const page = await console.open('/find');
+  function recordRequests(page: Page): string[] {
     const requests: string[] = [];
     page.on('request', (request) => {
       const { pathname } = new URL(request.url());
       if (pathname.startsWith('/api/') && !OF_EVERY_PAGE.test(pathname))
         requests.push(`${request.method()} ${pathname}`);
     });
+    return requests;
+  }
+
+  /** Opens the page in a new window. @returns the requests of the page, such as `GET /api/customers/1`, until it is complete. */
+  async function requestsOf(path: string, shown: (page: Page) => Promise<void>): Promise<string[]> {
+    const page = await console.open('/find');
+    const requests = recordRequests(page);
     await page.goto(`${console.origin}${path}`);
     await shown(page);
     await page.locator('.skeleton').first().waitFor({ state: 'detached' });
@@ -43,5 +48,29 @@ describe.skipIf(!HAS_BROWSER)('a page', () => {
       await page.locator('.quote-answer').waitFor();
     });
     expect(requests.length, requests.join('\n')).toBeLessThanOrEqual(3);
+  });
+
+  it('reads an account and the work of today once more for three payments that arrive together', async () => {
+    const { id } = await newAccount(console, { activationDate: dayBefore(60) });
+    const account = await console.open('/find');
+    const today = await console.open('/find');
+    for (const [page, path] of [
+      [account, `/accounts/${id}`],
+      [today, '/today'],
+    ] as const) {
+      const stream = page.waitForResponse('**/api/events?*');
+      await page.goto(`${console.origin}${path}`);
+      await stream;
+      await page.locator('.stat').first().waitFor();
+      await page.locator('.skeleton').first().waitFor({ state: 'detached' });
+    }
+    const requests = [recordRequests(account), recordRequests(today)];
+    const payments = [1, 2, 3].map((amount) => ({ accountId: id, amount, paymentMethodId: 2 }));
+    const again = today.waitForResponse('**/api/reports/today');
+    await console.call('POST', '/payments/bulk', { items: payments });
+    await statValue(account, 'Balance').getByText('KES 22,794.00').waitFor();
+    await again;
+    const withoutMoney = requests.map((one) => one.filter((name) => name !== 'GET /api/reports/today/money'));
+    expect(withoutMoney).toEqual([[`GET /api/accounts/${id}/overview`], ['GET /api/reports/today']]);
   });
 });

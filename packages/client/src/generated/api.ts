@@ -3004,6 +3004,11 @@ export interface components {
          *       "activationDate": "2026-11-02",
          *       "status": "active",
          *       "reason": null,
+         *       "allowedMoves": [
+         *         "suspended",
+         *         "defaulted",
+         *         "cancelled"
+         *       ],
          *       "writtenOffDate": null,
          *       "currency": "KES",
          *       "deposit": 2000,
@@ -3044,6 +3049,8 @@ export interface components {
             activationDate: string;
             status: components["schemas"]["AccountStatus"];
             reason: string | null;
+            /** @description The statuses to which users with `accounts:change-status` can change the account. */
+            allowedMoves: components["schemas"]["AccountStatus"][];
             writtenOffDate: string | null;
             currency: string;
             /** @description In units of the currency. */
@@ -3279,6 +3286,11 @@ export interface components {
          *         "activationDate": "2026-11-02",
          *         "status": "active",
          *         "reason": null,
+         *         "allowedMoves": [
+         *           "suspended",
+         *           "defaulted",
+         *           "cancelled"
+         *         ],
          *         "writtenOffDate": null,
          *         "currency": "KES",
          *         "deposit": 2000,
@@ -4410,6 +4422,10 @@ export interface components {
          *       "id": 1,
          *       "action": "reverse_payment",
          *       "status": "pending",
+         *       "allowedMoves": [
+         *         "approved",
+         *         "rejected"
+         *       ],
          *       "accountId": 1,
          *       "accountNumber": "ACC10000012",
          *       "customerName": "Wanjiru Kamau",
@@ -4456,6 +4472,8 @@ export interface components {
             action: components["schemas"]["ApprovalAction"];
             /** @description A request becomes `obsolete` if one of its `facts` changes. It can then not be approved. */
             status: components["schemas"]["ApprovalStatus"];
+            /** @description The statuses to which the caller may change the request: `approved` and `rejected` with `approvals:decide` and the permission of the action, except for the requester; `withdrawn` for the requester. Empty if the request has ended. */
+            allowedMoves: components["schemas"]["ApprovalStatus"][];
             accountId: number | null;
             accountNumber: string | null;
             customerName: string | null;
@@ -7173,6 +7191,11 @@ export interface components {
          *             "activationDate": "2026-11-02",
          *             "status": "active",
          *             "reason": null,
+         *             "allowedMoves": [
+         *               "suspended",
+         *               "defaulted",
+         *               "cancelled"
+         *             ],
          *             "writtenOffDate": null,
          *             "currency": "KES",
          *             "deposit": 2000,
@@ -14697,6 +14720,11 @@ export interface operations {
                      *           "activationDate": "2026-11-02",
                      *           "status": "active",
                      *           "reason": null,
+                     *           "allowedMoves": [
+                     *             "suspended",
+                     *             "defaulted",
+                     *             "cancelled"
+                     *           ],
                      *           "writtenOffDate": null,
                      *           "currency": "KES",
                      *           "deposit": 2000,
@@ -14793,6 +14821,11 @@ export interface operations {
                      *         "activationDate": "2026-11-02",
                      *         "status": "active",
                      *         "reason": null,
+                     *         "allowedMoves": [
+                     *           "suspended",
+                     *           "defaulted",
+                     *           "cancelled"
+                     *         ],
                      *         "writtenOffDate": null,
                      *         "currency": "KES",
                      *         "deposit": 2000,
@@ -14912,6 +14945,11 @@ export interface operations {
                      *               "activationDate": "2026-11-02",
                      *               "status": "active",
                      *               "reason": null,
+                     *               "allowedMoves": [
+                     *                 "suspended",
+                     *                 "defaulted",
+                     *                 "cancelled"
+                     *               ],
                      *               "writtenOffDate": null,
                      *               "currency": "KES",
                      *               "deposit": 2000,
@@ -15009,6 +15047,11 @@ export interface operations {
                      *         "activationDate": "2026-11-02",
                      *         "status": "active",
                      *         "reason": null,
+                     *         "allowedMoves": [
+                     *           "suspended",
+                     *           "defaulted",
+                     *           "cancelled"
+                     *         ],
                      *         "writtenOffDate": null,
                      *         "currency": "KES",
                      *         "deposit": 2000,
@@ -15100,6 +15143,11 @@ export interface operations {
                      *         "activationDate": "2026-11-02",
                      *         "status": "active",
                      *         "reason": null,
+                     *         "allowedMoves": [
+                     *           "suspended",
+                     *           "defaulted",
+                     *           "cancelled"
+                     *         ],
                      *         "writtenOffDate": null,
                      *         "currency": "KES",
                      *         "deposit": 2000,
@@ -15149,6 +15197,10 @@ export interface operations {
                      *         "id": 1,
                      *         "action": "reverse_payment",
                      *         "status": "pending",
+                     *         "allowedMoves": [
+                     *           "approved",
+                     *           "rejected"
+                     *         ],
                      *         "accountId": 1,
                      *         "accountNumber": "ACC10000012",
                      *         "customerName": "Wanjiru Kamau",
@@ -15445,6 +15497,11 @@ export interface operations {
                      *         "activationDate": "2026-11-02",
                      *         "status": "active",
                      *         "reason": null,
+                     *         "allowedMoves": [
+                     *           "suspended",
+                     *           "defaulted",
+                     *           "cancelled"
+                     *         ],
                      *         "writtenOffDate": null,
                      *         "currency": "KES",
                      *         "deposit": 2000,
@@ -16987,6 +17044,10 @@ export interface operations {
                      *         "id": 1,
                      *         "action": "reverse_payment",
                      *         "status": "pending",
+                     *         "allowedMoves": [
+                     *           "approved",
+                     *           "rejected"
+                     *         ],
                      *         "accountId": 1,
                      *         "accountNumber": "ACC10000012",
                      *         "customerName": "Wanjiru Kamau",
@@ -17145,6 +17206,10 @@ export interface operations {
                      *         "id": 1,
                      *         "action": "reverse_payment",
                      *         "status": "pending",
+                     *         "allowedMoves": [
+                     *           "approved",
+                     *           "rejected"
+                     *         ],
                      *         "accountId": 1,
                      *         "accountNumber": "ACC10000012",
                      *         "customerName": "Wanjiru Kamau",
@@ -18786,6 +18851,10 @@ export interface operations {
                      *         "id": 1,
                      *         "action": "reverse_payment",
                      *         "status": "pending",
+                     *         "allowedMoves": [
+                     *           "approved",
+                     *           "rejected"
+                     *         ],
                      *         "accountId": 1,
                      *         "accountNumber": "ACC10000012",
                      *         "customerName": "Wanjiru Kamau",
@@ -18931,6 +19000,10 @@ export interface operations {
                      *         "id": 1,
                      *         "action": "reverse_payment",
                      *         "status": "pending",
+                     *         "allowedMoves": [
+                     *           "approved",
+                     *           "rejected"
+                     *         ],
                      *         "accountId": 1,
                      *         "accountNumber": "ACC10000012",
                      *         "customerName": "Wanjiru Kamau",
@@ -19393,6 +19466,10 @@ export interface operations {
                      *           "id": 1,
                      *           "action": "reverse_payment",
                      *           "status": "pending",
+                     *           "allowedMoves": [
+                     *             "approved",
+                     *             "rejected"
+                     *           ],
                      *           "accountId": 1,
                      *           "accountNumber": "ACC10000012",
                      *           "customerName": "Wanjiru Kamau",
@@ -19492,6 +19569,10 @@ export interface operations {
                      *         "id": 1,
                      *         "action": "reverse_payment",
                      *         "status": "pending",
+                     *         "allowedMoves": [
+                     *           "approved",
+                     *           "rejected"
+                     *         ],
                      *         "accountId": 1,
                      *         "accountNumber": "ACC10000012",
                      *         "customerName": "Wanjiru Kamau",
@@ -19595,6 +19676,10 @@ export interface operations {
                      *         "id": 1,
                      *         "action": "reverse_payment",
                      *         "status": "pending",
+                     *         "allowedMoves": [
+                     *           "approved",
+                     *           "rejected"
+                     *         ],
                      *         "accountId": 1,
                      *         "accountNumber": "ACC10000012",
                      *         "customerName": "Wanjiru Kamau",
@@ -19707,6 +19792,10 @@ export interface operations {
                      *         "id": 1,
                      *         "action": "reverse_payment",
                      *         "status": "pending",
+                     *         "allowedMoves": [
+                     *           "approved",
+                     *           "rejected"
+                     *         ],
                      *         "accountId": 1,
                      *         "accountNumber": "ACC10000012",
                      *         "customerName": "Wanjiru Kamau",
@@ -19815,6 +19904,10 @@ export interface operations {
                      *         "id": 1,
                      *         "action": "reverse_payment",
                      *         "status": "pending",
+                     *         "allowedMoves": [
+                     *           "approved",
+                     *           "rejected"
+                     *         ],
                      *         "accountId": 1,
                      *         "accountNumber": "ACC10000012",
                      *         "customerName": "Wanjiru Kamau",
@@ -24781,6 +24874,11 @@ export interface operations {
                      *           "activationDate": "2026-11-02",
                      *           "status": "active",
                      *           "reason": null,
+                     *           "allowedMoves": [
+                     *             "suspended",
+                     *             "defaulted",
+                     *             "cancelled"
+                     *           ],
                      *           "writtenOffDate": null,
                      *           "currency": "KES",
                      *           "deposit": 2000,

@@ -1,7 +1,6 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
 import type { Schemas } from '../../api/paths.ts';
-import { currentSession, may } from '../../api/session.ts';
 import { useWrite } from '../../api/write.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -11,7 +10,6 @@ import { Facts } from '../../ui/panel.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
 import { useConnection } from '../shared/use-connection.ts';
-import { ACTION_PERMISSIONS } from './permissions.ts';
 
 type Approval = Schemas['Approval'];
 
@@ -23,12 +21,10 @@ interface ApprovalDialogProps {
 /** A request for approval, with the actions that the user may take on it. */
 export function ApprovalDialog({ approval, onClose }: ApprovalDialogProps) {
   const [isRejecting, setIsRejecting] = useState(false);
-  const isPending = approval.status === 'pending';
-  const isOwn = approval.requestedByUserId === currentSession()?.user.id;
-  const mayDecide = may('approvals:decide') && may(ACTION_PERMISSIONS[approval.action]);
+  const { allowedMoves } = approval;
   if (isRejecting) return <RejectDialog approval={approval} onClose={onClose} />;
-  if (isPending && isOwn) return <WithdrawDialog approval={approval} onClose={onClose} />;
-  if (isPending && mayDecide)
+  if (allowedMoves.includes('withdrawn')) return <WithdrawDialog approval={approval} onClose={onClose} />;
+  if (allowedMoves.includes('approved'))
     return <ApproveDialog approval={approval} onReject={() => setIsRejecting(true)} onClose={onClose} />;
   return (
     <Dialog title={titleOf(approval)} lead={effectOf(approval)} onClose={onClose}>

@@ -6,7 +6,6 @@ import type { Column } from '../../ui/table.tsx';
 import { choiceFilter, createdColumn, moneyColumn, statusColumn, statusFilter } from '../shared/columns.tsx';
 import { ResourcePage, useList } from '../shared/list.tsx';
 import { ApprovalDialog } from './approval-dialog.tsx';
-import { ACTION_PERMISSIONS } from './permissions.ts';
 
 type Approval = Schemas['Approval'];
 
@@ -18,12 +17,22 @@ const TONES: Record<Schemas['ApprovalStatus'], Tone> = {
   obsolete: 'neutral',
 };
 
+/** A key for each action, so that the compiler reports a missing one. */
+const ACTIONS: Record<Approval['action'], true> = {
+  reverse_payment: true,
+  unassign_payment: true,
+  refund_credit: true,
+  transfer_credit: true,
+  write_off_account: true,
+  cancel_account: true,
+};
+
 /** The requests that wait for approval, and earlier requests with their outcome. */
 export function Page() {
   // This shows pending requests first: `pending` is the first status in the order of the database type.
   const list = useList({ name: 'status', isDescending: false }, [
     statusFilter(TONES, (status) => tValue('approvalStatus', status)),
-    choiceFilter('action', t('approvals.action'), Object.keys(ACTION_PERMISSIONS), (action) =>
+    choiceFilter('action', t('approvals.action'), Object.keys(ACTIONS), (action) =>
       tValue('approvalAction', action),
     ),
   ]);
