@@ -2,13 +2,13 @@ import { Type } from 'typebox';
 import type { Context } from '../core/context.ts';
 import { clientKey } from '../core/http/addresses.ts';
 import type { Api } from '../core/http/api.ts';
-import { Envelope, examplesOf, Nothing, ok } from '../core/http/envelope.ts';
+import { Envelope, examplesOf, ok } from '../core/http/envelope.ts';
 import { Id } from '../core/http/fields.ts';
 import { announceLimit } from '../core/http/rate-limit.ts';
 import type { SessionReader } from './access-tokens.ts';
-import { readSessionCookie, requireSameOrigin, setSessionCookie } from './browser-cookies.ts';
+import { publicAddress, readSessionCookie, requireSameOrigin, setSessionCookie } from './browser-cookies.ts';
 import { type AuthParts, login } from './commands.ts';
-import { BODY_LIMIT_BYTES, BrowserSession, LoginBody, NobodySignedIn } from './schema.ts';
+import { BODY_LIMIT_BYTES, BrowserSession, LoginBody, NobodySignedIn, SignedOut } from './schema.ts';
 import { endBrowserSession, refreshBrowserSession } from './session-commands.ts';
 import { toBrowserSession } from './view.ts';
 
@@ -115,20 +115,27 @@ export function browserSessionRoutes(
         summary: 'End the session of the cookie',
         description:
           'Deletes the cookie. A page names its user in `userId`: if the cookie belongs to another user, the answer is ' +
-          `VALIDATION_ERROR with status 409, and the session continues. ${FOR_PAGES}\`POST /api/auth/logout\`.`,
+          'VALIDATION_ERROR with status 409, and the session continues. If the session began at an identity provider, the person ' +
+          'is still signed in there. `providerSignOut` then has the address that ends this, if the provider has one. Whoever ' +
+          `opens it returns to the console. ${FOR_PAGES}\`POST /api/auth/logout\`.`,
         querystring: PageUser,
-        response: { 200: Envelope(Nothing, 'Signed out.') },
+        response: { 200: Envelope(SignedOut, 'Signed out.') },
       },
     },
     async (request, reply) => {
       requireSameOrigin(request, context);
       const token = readSessionCookie(request, context);
-      if (token !== undefined) {
-        const sessionId = await endBrowserSession(context, token, request.id, request.query.userId);
-        if (sessionId !== undefined) sessions.forget(sessionId);
-      }
+      const ended =
+        token === undefined
+          ? undefined
+          : await endBrowserSession(context, token, request.id, request.query.userId);
+      if (ended) sessions.forget(ended.sessionId);
       setSessionCookie(request, reply, context, null);
-      return ok({}, 'Signed out.');
+      const provider = context.config.identityProviders.get(ended?.identityProvider ?? '');
+      const { href } = publicAddress(request, context);
+      const url = provider && (await parts.providers.signOutUrl(provider, `${href}/`));
+      const providerSignOut = url ? { provider: provider.name, url: url.href } : null;
+      return ok({ providerSignOut }, 'Signed out.');
     },
   );
 }

@@ -65,7 +65,7 @@ export async function login(
     // While the hash was calculated, another transaction may have changed the password or disabled the user.
     const user = await users.lockUserAgainstChanges(tx, found.id);
     if (!user.active || user.password_hash !== found.password_hash) throw wrongPassword();
-    return startSession(tx, context, parts, user, isBrowser);
+    return startSession(tx, context, parts, user, { isBrowser });
   });
 }
 

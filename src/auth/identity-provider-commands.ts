@@ -82,10 +82,10 @@ export async function finishProviderSignIn(
   address.search = callback.query;
   const identity = await parts.providers.identify(provider, address, started);
   if (started.invitationId !== null) {
-    return acceptThroughProvider(context, parts, started.invitationId, identity, requestId);
+    return acceptThroughProvider(context, parts, provider, started.invitationId, identity, requestId);
   }
   const known = await store.findUserByIdentity(context.db, identity);
-  if (known) return inTransaction(context.db, (tx) => signIn(tx, context, parts, known));
+  if (known) return inTransaction(context.db, (tx) => signIn(tx, context, parts, provider, known));
   return signInNewIdentity(context, parts, provider, identity, requestId);
 }
 
@@ -109,19 +109,26 @@ async function takeState({ db }: Context, { name }: IdentityProvider, { state, b
   };
 }
 
-async function signIn(tx: Tx, context: Context, parts: AuthParts, known: UserRow) {
+async function signIn(
+  tx: Tx,
+  context: Context,
+  parts: AuthParts,
+  { name: identityProvider }: IdentityProvider,
+  known: UserRow,
+) {
   const user = await lockUserAgainstChanges(tx, known.id);
   if (!user.active) throw new AppError('AUTH_FAILED', 'This user is disabled. Ask an administrator.');
-  return startSession(tx, context, parts, user);
+  return startSession(tx, context, parts, user, { identityProvider });
 }
 
 async function signInNewIdentity(
   context: Context,
   parts: AuthParts,
-  { domainAdmission }: IdentityProvider,
+  provider: IdentityProvider,
   identity: ProvenIdentity,
   requestId: string,
 ) {
+  const { name: identityProvider, domainAdmission } = provider;
   if (!domainAdmission) refuseIfClosed(context.config);
   const claims = await identity.readClaims();
   const profile = profileOf(claims);
@@ -135,18 +142,19 @@ async function signInNewIdentity(
     await store.lockRegistration(tx);
     // A concurrent callback may have created the user of this identity.
     const known = await store.findUserByIdentity(tx, identity);
-    if (known) return signIn(tx, context, parts, known);
+    if (known) return signIn(tx, context, parts, provider, known);
     const role =
       domainAdmission && isOfDomain(claims, domainAdmission.domains) ? domainAdmission.role : undefined;
     const user = await createUninvitedUser(tx, context, { ...profile, passwordHash: null }, requestId, role);
     await linkIdentity(tx, user.id, identity, requestId);
-    return startSession(tx, context, parts, user);
+    return startSession(tx, context, parts, user, { identityProvider });
   });
 }
 
 async function acceptThroughProvider(
   context: Context,
   parts: AuthParts,
+  provider: IdentityProvider,
   invitationId: number,
   identity: ProvenIdentity,
   requestId: string,
@@ -158,7 +166,7 @@ async function acceptThroughProvider(
     const invited = await findOrCreateInvitedUser(tx, invitationId, claims, requestId);
     if (known && known.id !== invited.id) throw identityTaken();
     if (!known) await linkIdentity(tx, invited.id, identity, requestId);
-    return signIn(tx, context, parts, invited);
+    return signIn(tx, context, parts, provider, invited);
   });
 }
 

@@ -38,6 +38,13 @@ export interface IdentityProviders {
    *   unreachable, breaks the protocol or rejects the client id and secret of this service.
    */
   identify(provider: IdentityProvider, callback: URL, secrets: SignInSecrets): Promise<ProvenIdentity>;
+  /**
+   * Returns the address at which a browser signs out at the provider (OpenID Connect RP-Initiated Logout 1.0). It contains no ID
+   * token, so most providers ask the person first. Undefined if the provider has no such address, or is unreachable.
+   *
+   * @param returnTo where the provider sends the browser afterwards.
+   */
+  signOutUrl(provider: IdentityProvider, returnTo: string): Promise<URL | undefined>;
 }
 
 export function newSignInSecrets(): SignInSecrets {
@@ -137,6 +144,22 @@ export function createIdentityProviders(
         throw refusal;
       }
     },
+
+    async signOutUrl(provider, returnTo) {
+      try {
+        const client = await clientOf(provider);
+        const { end_session_endpoint: endpoint } = client.serverMetadata();
+        if (!isUsableAddress(endpoint, provider.issuer)) return undefined;
+        return openid.buildEndSessionUrl(client, { post_logout_redirect_uri: returnTo });
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error;
+        log.warn(
+          { provider: provider.name, detail: error.cause instanceof Error ? error.cause.message : undefined },
+          'A user signed out without an offer to sign out at the identity provider, because it sent no usable metadata.',
+        );
+        return undefined;
+      }
+    },
   };
 }
 
@@ -176,18 +199,21 @@ const ADDRESSES = [...REQUIRED_ADDRESSES, 'userinfo_endpoint'];
  * @throws Error with the names of the missing or unusable values.
  */
 function checkMetadata(metadata: Record<string, unknown>, issuer: string): void {
-  const protocols = issuer.startsWith('http:') ? ['http:', 'https:'] : ['https:'];
-  const isUsable = (name: string) => {
-    const address = metadata[name];
-    if (address === undefined) return !REQUIRED_ADDRESSES.includes(name);
-    return (
-      typeof address === 'string' && URL.canParse(address) && protocols.includes(new URL(address).protocol)
-    );
-  };
+  const isUsable = (name: string) =>
+    metadata[name] === undefined
+      ? !REQUIRED_ADDRESSES.includes(name)
+      : isUsableAddress(metadata[name], issuer);
   const wrong = ADDRESSES.filter((name) => !isUsable(name));
   const { token_endpoint_auth_methods_supported: methods = [] } = metadata;
   if (!Array.isArray(methods)) wrong.push('token_endpoint_auth_methods_supported');
   if (wrong.length > 0) throw new Error(`The metadata of ${issuer} has no usable ${wrong.join(', ')}.`);
+}
+
+function isUsableAddress(address: unknown, issuer: string): boolean {
+  const protocols = issuer.startsWith('http:') ? ['http:', 'https:'] : ['https:'];
+  return (
+    typeof address === 'string' && URL.canParse(address) && protocols.includes(new URL(address).protocol)
+  );
 }
 
 /** Uses HTTP Basic, the default of OpenID Connect. If the provider accepts the secret only in the body, sends it in the body. */

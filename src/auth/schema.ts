@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { examplesOf } from '../core/http/envelope.ts';
-import { Choice, Email, NewPassword, Text } from '../core/http/fields.ts';
+import { Choice, Email, NewPassword, Nullable, Text } from '../core/http/fields.ts';
 import { PERMISSIONS, permissionsOf } from '../rights.ts';
 import { User } from '../users/schema.ts';
 
@@ -144,6 +144,22 @@ export const BrowserSession = Type.Object(
       accessToken: 'eyJhbGciOiJIUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIxIn0.signature',
       expiresIn: 3600,
     })),
+  },
+);
+
+export const SignedOut = Type.Object(
+  { providerSignOut: Nullable(Type.Object({ provider: Type.String(), url: Type.String() })) },
+  {
+    title: 'SignedOut',
+    examples: [
+      { providerSignOut: null },
+      {
+        providerSignOut: {
+          provider: 'keycloak',
+          url: 'https://login.example.com/realms/staff/protocol/openid-connect/logout?post_logout_redirect_uri=https%3A%2F%2Fams.example.com%2F&client_id=ams',
+        },
+      },
+    ],
   },
 );
 

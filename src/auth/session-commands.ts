@@ -33,10 +33,14 @@ export async function startSession(
   context: Context,
   parts: TokenParts,
   user: users.UserRow,
-  isBrowser = false,
+  {
+    isBrowser = false,
+    identityProvider = null,
+  }: { isBrowser?: boolean; identityProvider?: string | null } = {},
 ) {
   const id = randomUUID();
-  await store.insertSession(tx, { id, userId: user.id, expiresAt: refreshExpiry(context) });
+  const expiresAt = refreshExpiry(context);
+  await store.insertSession(tx, { id, userId: user.id, identityProvider, expiresAt });
   const { token, hash } = newToken();
   await addRefreshToken(tx, context, id, hash);
   return signedIn(context, parts, user, { sessionId: id, isBrowser }, token);
@@ -130,7 +134,7 @@ export async function endSession(
 
 /**
  * @param userIdOfPage - see `Caller.userId`.
- * @returns the id of the session, or undefined if no session has the token.
+ * @returns the session and the name of its identity provider, or undefined if no session has the token.
  * @throws AppError VALIDATION_ERROR with status 409 if the token belongs to another user.
  */
 export function endBrowserSession(
@@ -138,7 +142,7 @@ export function endBrowserSession(
   refreshToken: string,
   requestId: string,
   userIdOfPage: number | undefined,
-): Promise<string | undefined> {
+): Promise<{ sessionId: string; identityProvider: string | null } | undefined> {
   return inTransaction(context.db, async (tx) => {
     const token = await store.lockRefreshToken(tx, hashToken(refreshToken));
     if (!token) return undefined;
@@ -146,7 +150,7 @@ export function endBrowserSession(
     const { id: userId, email, role, employee_id: employeeId } = await users.getUser(tx, token.user_id);
     const actor = { userId, name: email, role, employeeId, requestId };
     await revoke(tx, actor, userId, token.session_id, 'signed out');
-    return token.session_id;
+    return { sessionId: token.session_id, identityProvider: token.identity_provider };
   });
 }
 

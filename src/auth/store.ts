@@ -13,13 +13,14 @@ export async function lockRegistration(tx: Tx): Promise<void> {
 
 export async function insertSession(
   tx: Tx,
-  session: { id: string; userId: number; expiresAt: Date },
+  session: { id: string; userId: number; identityProvider: string | null; expiresAt: Date },
 ): Promise<void> {
   await tx
     .insertInto('sessions')
     .values({
       id: session.id,
       user_id: session.userId,
+      identity_provider: session.identityProvider,
       created_at: new Date(),
       expires_at: session.expiresAt,
     })
@@ -78,6 +79,7 @@ export function lockRefreshToken(tx: Tx, hash: Buffer) {
       't.used_at',
       't.expires_at',
       's.user_id',
+      's.identity_provider',
       's.revoked_at',
       's.expires_at as session_expires_at',
     ])

@@ -218,7 +218,7 @@ describe('DELETE /auth/session', () => {
     const started = await start(await newEmail());
     const { user, accessToken } = started.body.data;
     const answer = await ask('DELETE', '/auth/session', tokenOf(started));
-    expect(answer.body).toEqual({ success: true, data: {}, message: 'Signed out.' });
+    expect(answer.body).toEqual({ success: true, data: { providerSignOut: null }, message: 'Signed out.' });
     expect(answer.headers.getSetCookie()).toEqual([DELETED]);
     expect(await statusOf(accessToken)).toBe(401);
     expectNobody(await refresh(tokenOf(started)));

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { deleteExpiredSignInStates } from '../../src/auth/store.ts';
 import {
+  PASSWORD,
   startInstance,
   startInstanceForTest,
   startServiceForTest,
@@ -642,6 +643,92 @@ describe('GET /auth/:provider?mode=browser', () => {
     const { body } = await answerOf(await browser.send(address, { method: 'POST' }));
     expect(body.data.user.email).toBe('amina@example.org');
   });
+
+  async function signOut(browser: Browser, origin = service.origin) {
+    const answer = await answerOf(await browser.send(`${origin}/api/auth/session`, { method: 'DELETE' }));
+    expect(answer.status, answer.text).toBe(200);
+    return answer.body.data.providerSignOut;
+  }
+
+  it('ends with a sign-out that offers the sign-out at the provider, without personal data', async () => {
+    const browser = createBrowser();
+    await browser.send(await passProvider(browser, await startInConsole(browser), 'amina'));
+    const { provider, url } = await signOut(browser);
+    expect(provider).toBe('real');
+    const address = new URL(url);
+    expect(address.origin).toBe(real.issuer);
+    expect(Object.fromEntries(address.searchParams)).toEqual({
+      client_id: 'ams',
+      post_logout_redirect_uri: `${service.origin}/`,
+    });
+
+    const signInPage = async () => {
+      const begun = await browser.send(await startInConsole(browser));
+      return new URL(begun.headers.get('location') ?? '', real.issuer);
+    };
+    expect((await signInPage()).href).toContain(`${service.origin}/api/auth/real/callback?`);
+    const question = await (await browser.send(url)).text();
+    const form = /action="([^"]+)"[\s\S]*?name="xsrf" value="([^"]+)"/.exec(question);
+    const confirmed = await browser.send(form?.[1] ?? question, {
+      method: 'POST',
+      body: new URLSearchParams({ xsrf: form?.[2] ?? '', logout: 'yes' }),
+    });
+    expect(confirmed.headers.get('location')).toBe(`${service.origin}/`);
+    expect((await signInPage()).pathname).toMatch(/^\/interaction\//);
+  });
+
+  it('offers no sign-out at a provider that has none or another protocol, or whose session began with a password', async () => {
+    const credentials = { email: 'admin@example.com', password: PASSWORD };
+    const withPassword = createBrowser();
+    await withPassword.send(`${service.origin}/api/auth/session`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(credentials),
+    });
+    expect(withPassword.cookies.has('ams_session')).toBe(true);
+    expect(await signOut(withPassword)).toBeNull();
+
+    for (const endpoint of [undefined, 'javascript:alert(1)', 'not an address', 7]) {
+      const provider = await startForgedProvider();
+      provider.state.description = { end_session_endpoint: endpoint };
+      const instance = await startInstanceForTest(service, providerSettings('PLAIN', provider.issuer));
+      expect(await signOut(await signInAtForged(provider, instance.origin), instance.origin)).toBeNull();
+      await provider.close();
+    }
+  });
+
+  it('ends with a sign-out although the provider is unreachable', async () => {
+    const provider = await startForgedProvider();
+    provider.state.description = { end_session_endpoint: `${provider.issuer}/logout` };
+    const settings = providerSettings('PLAIN', provider.issuer);
+    const instance = await startInstanceForTest(service, settings);
+    const browser = await signInAtForged(provider, instance.origin);
+    const other = await startInstanceForTest(service, settings); // It has not read the metadata.
+    const cookie = browser.cookies.get('ams_session') ?? '';
+    await provider.close();
+    expect(await signOut(browser, other.origin)).toBeNull();
+    browser.cookies.set('ams_session', cookie);
+    const renewed = await browser.send(`${instance.origin}/api/auth/session/refresh`, { method: 'POST' });
+    expect((await answerOf(renewed)).body.data.user).toBeNull();
+  });
+
+  async function signInAtForged(provider: Awaited<ReturnType<typeof startForgedProvider>>, origin: string) {
+    const browser = createBrowser();
+    const begun = await browser.send(`${origin}/api/auth/plain?mode=browser`);
+    const { searchParams } = new URL(begun.headers.get('location') ?? '');
+    provider.state.nonce = searchParams.get('nonce') ?? '';
+    provider.state.forgery = {
+      claims: {
+        email: `person.${new URL(provider.issuer).port}@example.org`,
+        email_verified: true,
+        sub: 'plain',
+      },
+    };
+    const query = new URLSearchParams({ state: searchParams.get('state') ?? '', code: 'c' });
+    await browser.send(`${origin}/api/auth/plain/callback?${query}`);
+    expect(browser.cookies.has('ams_session')).toBe(true);
+    return browser;
+  }
 
   it('redirects to the path of PUBLIC_URL, whatever the Host header and the query', async () => {
     const browser = createBrowser();

@@ -44,6 +44,21 @@ describe.skipIf(!HAS_BROWSER)('signing in through an identity provider', () => {
     await page.locator('.avatar').waitFor();
   });
 
+  it('offers the sign-out at the provider after the sign-out, in the language of the user', async () => {
+    const page = await console.open('/find', { email: '' });
+    await signInAs(page, 'baraka');
+    await page.locator('.avatar').click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByText('You are signed out here. You are still signed in at Local.').waitFor();
+    await expectAccessible(page);
+    await page.getByText('Kiswahili').click();
+    await page.getByRole('link', { name: 'Toka pia kwenye Local' }).click();
+    await page.getByRole('button', { name: 'Yes, sign me out' }).click();
+    await page.waitForURL(`${console.origin}/`);
+    await page.getByRole('link', { name: 'Endelea na Local' }).click();
+    await page.getByText('Who are you?').waitFor();
+  });
+
   it.each([
     ['cancel', 'The identity provider did not sign you in.'],
     ['amina', 'Another user has this e-mail.'],

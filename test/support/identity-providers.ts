@@ -47,7 +47,14 @@ export async function startRealProvider(people: Record<string, Person>) {
 
   async function open(redirectUri: string): Promise<void> {
     const provider = new Provider(issuer, {
-      clients: [{ client_id: CLIENT.id, client_secret: CLIENT.secret, redirect_uris: [redirectUri] }],
+      clients: [
+        {
+          client_id: CLIENT.id,
+          client_secret: CLIENT.secret,
+          redirect_uris: [redirectUri],
+          post_logout_redirect_uris: [new URL('/', redirectUri).href],
+        },
+      ],
       jwks: { keys: [{ ...(await exportJWK(privateKey)), alg: 'RS256', use: 'sig', kid: 'real' }] },
       claims: {
         openid: ['sub'],
@@ -65,7 +72,15 @@ export async function startRealProvider(people: Record<string, Person>) {
         return grant;
       },
       interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
-      features: { devInteractions: { enabled: false } },
+      features: {
+        devInteractions: { enabled: false },
+        rpInitiatedLogout: {
+          logoutSource: (context, form) => {
+            context.body = `<!doctype html><title>Provider</title><link rel="icon" href="data:,">${form}
+              <button type="submit" form="op.logoutForm" name="logout" value="yes">Yes, sign me out</button>`;
+          },
+        },
+      },
       pkce: { required: () => true },
       cookies: { keys: ['a key of the tests'] },
     } satisfies Configuration);

@@ -773,6 +773,7 @@ export interface Sessions {
   created_at: TimestampColumn;
   expires_at: TimestampColumn;
   id: string;
+  identity_provider: string | null;
   revoked_at: TimestampColumn | null;
   user_id: Int8;
 }

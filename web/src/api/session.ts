@@ -10,6 +10,8 @@ export interface Session {
 /** `expired`: it expired, or was ended elsewhere. `other_user`: another user has signed in in another tab of this browser. */
 type SessionEnd = 'expired' | 'other_user';
 
+type ProviderSignOut = NonNullable<Schemas['SignedOut']['providerSignOut']>;
+
 interface Token {
   value: string;
   expiresAtMs: number;
@@ -24,6 +26,8 @@ const RENEW_BEFORE_MS = 30_000;
 let token: Token | undefined;
 let session: Session | undefined;
 let endOfLast: SessionEnd | undefined;
+/** Where the user who has signed out in this tab can also sign out at the identity provider. */
+let providerSignOut: ProviderSignOut | undefined;
 let renewal: Promise<void> | undefined;
 /** Whether the session has expired while the page shows what the user has typed. */
 let isLocked = false;
@@ -74,6 +78,11 @@ export function sessionEnd(): SessionEnd | undefined {
   return endOfLast;
 }
 
+/** Undefined if nobody has signed out in this tab, or if the session did not begin at an identity provider with a sign-out. */
+export function offeredProviderSignOut(): ProviderSignOut | undefined {
+  return providerSignOut;
+}
+
 export function onSessionChange(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
@@ -90,7 +99,10 @@ export async function signIn(credentials: { email: string; password: string }): 
 }
 
 export async function signOut(): Promise<void> {
-  await withSessionLock(() => call('DELETE', `${SESSION_PATH}${ofUser()}`)).catch(endIfOtherUser);
+  const answer = await withSessionLock(() => call('DELETE', `${SESSION_PATH}${ofUser()}`)).catch(
+    endIfOtherUser,
+  );
+  providerSignOut = (answer?.data as Schemas['SignedOut'] | undefined)?.providerSignOut ?? undefined;
   if (session) tabs.postMessage(null);
   end(undefined);
 }
@@ -133,7 +145,7 @@ function ofUser(): string {
 }
 
 /** @throws the error if it has another reason. */
-function endIfOtherUser(error: unknown): void {
+function endIfOtherUser(error: unknown): undefined {
   if (!(isErrorBody(error) && error.error.code === 'VALIDATION_ERROR')) throw error;
   end('other_user');
 }
@@ -161,6 +173,7 @@ function start({ user, permissions, accessToken, expiresIn }: SignedIn): void {
   isLocked = false;
   token = { value: accessToken, expiresAtMs: Date.now() + expiresIn * 1000 };
   endOfLast = undefined;
+  providerSignOut = undefined;
   signedOutElsewhere = undefined;
   session = { user, permissions: new Set(permissions) };
   if (!isSame) notify();

@@ -254,7 +254,7 @@ export interface paths {
         post: operations["startBrowserSession"];
         /**
          * End the session of the cookie
-         * @description Deletes the cookie. A page names its user in `userId`: if the cookie belongs to another user, the answer is VALIDATION_ERROR with status 409, and the session continues. For pages of this service only: a request from another origin (`Sec-Fetch-Site`, `Origin`) gets FORBIDDEN. Other clients use `POST /api/auth/logout`.
+         * @description Deletes the cookie. A page names its user in `userId`: if the cookie belongs to another user, the answer is VALIDATION_ERROR with status 409, and the session continues. If the session began at an identity provider, the person is still signed in there. `providerSignOut` then has the address that ends this, if the provider has one. Whoever opens it returns to the console. For pages of this service only: a request from another origin (`Sec-Fetch-Site`, `Origin`) gets FORBIDDEN. Other clients use `POST /api/auth/logout`.
          *
          *     Needs no access token.
          */
@@ -9586,6 +9586,23 @@ export interface components {
             /** @description What the role of the user may do. */
             permissions: components["schemas"]["Permission"][];
         };
+        /**
+         * @example {
+         *       "providerSignOut": null
+         *     }
+         * @example {
+         *       "providerSignOut": {
+         *         "provider": "keycloak",
+         *         "url": "https://login.example.com/realms/staff/protocol/openid-connect/logout?post_logout_redirect_uri=https%3A%2F%2Fams.example.com%2F&client_id=ams"
+         *       }
+         *     }
+         */
+        SignedOut: {
+            providerSignOut: {
+                provider: string;
+                url: string;
+            } | null;
+        };
         /** @description A statement was matched, and some of its lines differ from the books. */
         StatementBreakFoundEvent: {
             id: number;
@@ -11973,18 +11990,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {},
-                     *       "message": "Signed out."
-                     *     }
-                     */
                     "application/json": {
                         /** @enum {boolean} */
                         success: true;
-                        /** @example {} */
-                        data: Record<string, never>;
+                        data: components["schemas"]["SignedOut"];
                         message: string;
                     };
                 };

@@ -11,6 +11,8 @@ export const session = {
   'session.provider.FORBIDDEN':
     'This identity may not sign in here. Ask your administrator for an invitation.',
   'session.provider.other': 'Signing in through the identity provider failed: {code}',
+  'session.provider.stillSignedIn': 'You are signed out here. You are still signed in at {provider}.',
+  'session.provider.signOut': 'Also sign out at {provider}',
   'session.locked': 'Your session has ended. Sign in again: what you have typed is still here.',
   'session.locked.leave': 'Leave, and lose what I have typed',
   'session.ended': 'Your session has ended. Sign in again to continue where you were.',

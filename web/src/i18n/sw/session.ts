@@ -12,6 +12,8 @@ export const session: Record<keyof typeof en, string> = {
     'Mtumiaji mwingine ana barua pepe hii. Ingia kwa nenosiri, au muulize msimamizi wako.',
   'session.provider.FORBIDDEN': 'Utambulisho huu hauruhusiwi kuingia hapa. Mwombe msimamizi wako mwaliko.',
   'session.provider.other': 'Kuingia kupitia mtoa utambulisho kumeshindikana: {code}',
+  'session.provider.stillSignedIn': 'Umetoka hapa. Bado umeingia kwenye {provider}.',
+  'session.provider.signOut': 'Toka pia kwenye {provider}',
   'session.locked': 'Kipindi chako kimeisha. Ingia tena: ulichoandika bado kipo hapa.',
   'session.locked.leave': 'Ondoka, na upoteze nilichoandika',
   'session.ended': 'Kipindi chako kimeisha. Ingia tena uendelee ulipoachia.',

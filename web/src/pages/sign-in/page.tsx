@@ -2,7 +2,7 @@ import { useState, useSyncExternalStore } from 'react';
 import { client } from '../../api/client.ts';
 import { type OpenedInvitation, openedInvitation } from '../../api/invitation.ts';
 import { type Problem, problemOf } from '../../api/problem.ts';
-import { onSessionChange, sessionEnd, signIn } from '../../api/session.ts';
+import { offeredProviderSignOut, onSessionChange, sessionEnd, signIn } from '../../api/session.ts';
 import { settings } from '../../api/settings.ts';
 import { t } from '../../i18n/index.ts';
 import { LanguageChoice } from '../../preferences.tsx';
@@ -38,6 +38,7 @@ export function Page({ onLanguageChange }: { onLanguageChange(): void }) {
                 <Button onClick={() => location.reload()}>{t('app.reload')}</Button>
               </Notice>
             )}
+            <ProviderSignOut />
             <ProviderFailure />
             {isRegistering ? <RegisterForm /> : <SignInForm />}
             {registrationOpen && (
@@ -140,6 +141,21 @@ function useSignIn() {
   return { problem, isSending, send };
 }
 
+/** Whoever has signed in through an identity provider is still signed in there. */
+function ProviderSignOut() {
+  const offered = useSyncExternalStore(onSessionChange, offeredProviderSignOut);
+  if (!offered) return null;
+  const provider = nameOfProvider(offered.provider);
+  return (
+    <Notice tone="info">
+      <p>{t('session.provider.stillSignedIn', { provider })}</p>
+      <a href={offered.url}>{t('session.provider.signOut', { provider })}</a>
+    </Notice>
+  );
+}
+
+const nameOfProvider = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
+
 /** Why the identity provider sent the user back without a session. */
 function ProviderFailure() {
   const code = new URLSearchParams(location.search).get('signInError');
@@ -161,7 +177,7 @@ function IdentityProviders({ invitation, hasForm = true }: { invitation?: string
       {hasForm && <p className="divider">{t('session.or')}</p>}
       {identityProviders.map(({ name }) => (
         <a key={name} className="button secondary" href={`/api/auth/${name}?${query}`}>
-          {t('session.with', { provider: name.charAt(0).toUpperCase() + name.slice(1) })}
+          {t('session.with', { provider: nameOfProvider(name) })}
         </a>
       ))}
     </div>
