@@ -73,4 +73,38 @@ describe.skipIf(!HAS_BROWSER)('a page', () => {
     const withoutMoney = requests.map((one) => one.filter((name) => name !== 'GET /api/reports/today/money'));
     expect(withoutMoney).toEqual([[`GET /api/accounts/${id}/overview`], ['GET /api/reports/today']]);
   });
+
+  it('New sale does not read the catalogue again after a sale', async () => {
+    const page = await console.open('/find');
+    const requests = recordRequests(page);
+    await page.goto(`${console.origin}/sales/new`);
+    const button = (name: string | RegExp) => page.getByRole('button', { name, exact: true });
+    const sell = async (lastName: string, phone: string) => {
+      await page.getByLabel('Name or phone of the customer').fill(`Neema ${lastName}`);
+      await page.getByText('0 customers found').waitFor();
+      await page.keyboard.press('Enter');
+      await page.locator('input[name=phone]').fill(phone);
+      await page.keyboard.press('Enter');
+      await page.locator('input[name=documentNumber]:focus').fill(phone);
+      await page.keyboard.press('Enter');
+      for (const title of ['Home system 40 W', 'Weekly, one year'])
+        await page.locator('label.sale-option', { hasText: title }).click();
+      await button('Next').click();
+      await button(/^Deposit: /).click();
+      await page.getByLabel('Payment method').selectOption({ label: 'Cash' });
+      await button('Next').click();
+      await button('Save sale').click();
+      await page.getByText('Sale saved.').waitFor();
+    };
+    await sell('Mushi', '0711555001');
+    await button('Next sale').click();
+    await sell('Njoroge', '0711555002');
+    const reads = requests.filter((name) => name.startsWith('GET '));
+    expect(reads.filter((name) => name !== 'GET /api/search').sort()).toEqual([
+      'GET /api/payment-methods',
+      'GET /api/payplans',
+      'GET /api/products',
+    ]);
+    expect(requests.filter((name) => !name.startsWith('GET '))).toHaveLength(10);
+  });
 });

@@ -16,6 +16,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { Notice } from '../../ui/feedback.tsx';
 import { PageHead } from '../../ui/panel.tsx';
 import { useMedia } from '../../ui/use-media.ts';
+import { readsAllRows } from '../shared/catalogue.ts';
 import { useConnection } from '../shared/use-connection.ts';
 import { AccountStep } from './account-step.tsx';
 import { useCatalogue } from './catalogue.ts';
@@ -61,7 +62,9 @@ export function Page() {
   const sale = all.find(({ id }) => id === openId);
   const accountId = sale?.account?.id;
   useEffect(() => {
-    if (accountId !== undefined) void queries.invalidateQueries();
+    // A sale does not change the catalogue, which the page shows.
+    if (accountId !== undefined)
+      void queries.invalidateQueries({ predicate: (query) => !readsAllRows(query) });
   }, [queries, accountId]);
   const refused = sale && PARTS.find((part) => sale.parts[part].progress === 'refused');
   useEffect(() => {

@@ -14,6 +14,13 @@ interface Options {
 
 type ReadPage<Row> = (query: { after: string; limit: number }, signal: AbortSignal) => Promise<Page<Row>>;
 
+/** Whether a query reads all rows of a list, as `useAllRows` does. */
+export function readsAllRows({ queryKey }: { queryKey: readonly unknown[] }): boolean {
+  return queryKey[2] === ALL;
+}
+
+const ALL = 'all';
+
 /** A query that reads all rows of a list, to fill a select field or to show names instead of ids. */
 export function useAllRows<Row>(
   [path, ...rest]: readonly [string, ...string[]],
@@ -22,7 +29,7 @@ export function useAllRows<Row>(
 ) {
   return useQuery({
     // The key begins like the keys of api.useQuery, so that events cause the list to be read again.
-    queryKey: ['get', path, 'all', ...rest],
+    queryKey: ['get', path, ALL, ...rest],
     enabled: isEnabled,
     staleTime: 5 * 60_000,
     ...(isKept && { gcTime: Number.POSITIVE_INFINITY }),
