@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { SYSTEM } from '../../src/core/context.ts';
+import { repairPhones } from '../../src/phone-repair/commands.ts';
 import { startWork } from '../../src/portfolio/import/commands.ts';
 import { workOnImport } from '../../src/portfolio/import/job-commands.ts';
 import { move, pay, reverse, setToday, useJobs, useService, whileHolding } from '../support/harness.ts';
@@ -142,6 +143,18 @@ it('is refused with the names of all rows that were used or changed', async () =
   ])
     expect(failure).toContain(obstacle);
   await expectProof(service);
+});
+
+it('succeeds after the phone of an imported customer was repaired', async () => {
+  const { id, n, account } = await importOne();
+  // An earlier version imported the phone with the 0.
+  await service.parts.pool.query('update customers set phone = $2 where id = $1', [
+    account.customerId,
+    `+25407${10_000_000 + n}`,
+  ]);
+  await service.parts.pool.query('update phone_repair set completed_on = null');
+  expect(await repairPhones(service.context, new AbortController().signal)).toBe(1);
+  expect(await runImportJob(service, id, 'undo')).toMatchObject({ status: 'undone', failure: null });
 });
 
 it('names a payment without external id by its reference', async () => {

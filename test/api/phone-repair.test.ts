@@ -100,10 +100,11 @@ describe('a stored phone with a 0 after the country code', () => {
         after: { phone: `+254${number}` },
       },
     ]);
-    const { events } = await dataOf(service.call('GET', '/events?types=customer.updated'));
-    expect(events).toContainEqual(
-      expect.objectContaining({ resourceId: customer.id, data: { changedFields: ['phone'] } }),
+    const { rows: published } = await sql`
+      select data from events where type = 'customer.updated' and resource_id = ${customer.id}`.execute(
+      service.context.db,
     );
+    expect(published).toEqual([{ data: { changedFields: ['phone'] } }]);
     for (const search of [`0${number}`, `254${number}`, number])
       expect(await dataOf(service.call('GET', `/customers?search=${search}`)), search).toMatchObject([
         { id: customer.id },
@@ -115,6 +116,18 @@ describe('a stored phone with a 0 after the country code', () => {
       accountId: account.id,
     });
     await expectBooksToBalance(service.context);
+  });
+
+  it('of a customer with two accounts is repaired, and a payment without a reference still waits for staff', async () => {
+    const number = newNumber();
+    const { customer } = await holderOf(`+2540${number}`);
+    const second = await newAccount(service, { customerId: customer.id });
+    await repair();
+    expect(await customerNow(customer.id)).toMatchObject({ phone: `+254${number}`, phoneProblem: null });
+    const sent = { MSISDN: `254${number}` };
+    expect((await notify(service, { ...sent, BillRefNumber: '' })).body.data.outcome).toBe('unmatched');
+    const { paymentId } = (await notify(service, { ...sent, BillRefNumber: String(second.id) })).body.data;
+    expect((await dataOf(service.call('GET', `/payments/${paymentId}`))).accountId).toBe(second.id);
   });
 
   it('of an employee is repaired with its audit entry', async () => {
