@@ -34,8 +34,8 @@ const MOST_REPAIRED = 50;
 
 /**
  * Removes the 0 between the country code and the number of phones that earlier versions stored, such as +2540712345678. Records why
- * other wrong phones of customers are not repaired. Checks all phones once on each business day, because an earlier version can still
- * run beside this one. Each batch is one transaction.
+ * other wrong phones of customers are not repaired. Checks all phones once on each business day, because an earlier version can
+ * still run beside this one. Each batch is one transaction.
  * @param signal - stops the job between two batches. The next run continues after the last batch.
  * @returns the number of repaired phones.
  */
@@ -115,7 +115,7 @@ async function problemOf(
   return (await changesMatches(tx, customer.phone, corrected, typed, region)) ? 'other_account' : null;
 }
 
-/** Whether a payment that matches an account now would not match it if the only customer with the stored phone had another phone. */
+/** Whether a payment that matches an account now would not match it after the repair of the stored phone. */
 async function changesMatches(
   tx: Tx,
   stored: string,

@@ -37,7 +37,7 @@ export async function findPhones(tx: Tx, afterId: number, limit: number): Promis
   return rows;
 }
 
-/** Locks a customer until the end of the transaction. @returns false if a request has locked it, or if there is no such customer. */
+/** Locks a customer until the end of the transaction. @returns false if a request has locked it, or there is no such customer. */
 export async function tryLockCustomer(tx: Tx, id: number): Promise<boolean> {
   const { rows } = await sql`select from customers where id = ${id} for no key update skip locked`.execute(
     tx,
@@ -53,11 +53,10 @@ export async function findSimilarPhones(
   region: string,
 ): Promise<string[]> {
   const home = `+${callingCode(region)}`;
+  const sameEnd = `${home}%${phone.slice(home.length)}`;
   const { rows } = await sql<{ phone: string }>`
     select phone from customers
-    where right(phone, 3) = ${phone.slice(-3)} and phone like ${`${home}%${phone.slice(home.length)}`} and id <> ${customerId}`.execute(
-    tx,
-  );
+    where right(phone, 3) = ${phone.slice(-3)} and phone like ${sameEnd} and id <> ${customerId}`.execute(tx);
   return rows.map((row) => row.phone);
 }
 

@@ -44,8 +44,8 @@ export function useDatabaseBefore(before: string): EarlierDatabase {
 }
 
 /**
- * Replaces all rows of an earlier database by the rows of a database of this version. Leaves out the tables and columns that only this
- * version has. No trigger runs, so the rows can also be changed as an earlier version wrote them.
+ * Replaces all rows of an earlier database by the rows of a database of this version. Leaves out the tables and columns that only
+ * this version has. No trigger runs, so the rows can also be changed as an earlier version wrote them.
  */
 export async function copyBooks(from: pg.Client, { client: to }: EarlierDatabase): Promise<void> {
   const { rows: tables } = await to.query<{ name: string; columns: string }>(`

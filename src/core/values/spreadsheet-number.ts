@@ -5,8 +5,8 @@ const WITH_DECIMALS = /^\+?\d+[.,]0{1,2}$/;
 const SHORTENED = /^\d+(?:[.,]\d+E[+-]?|E[+-])\d+$/i;
 
 /**
- * Whether a text of digits, such as an id, a phone or a reference, was changed by a spreadsheet or a program that took it for a number:
- * `12345678.0` got decimals, and `7.1E8` was shortened, so that its last digits are lost. Such a text is never an id.
+ * Whether a text of digits, such as an id, a phone or a reference, was changed by a spreadsheet or a program that took it for a
+ * number: `12345678.0` got decimals, and `7.1E8` was shortened, so that its last digits are lost. Such a text is never an id.
  */
 export function spreadsheetNumber(text: string): 'decimals' | 'shortened' | undefined {
   const plain = withoutQuotes(text.normalize('NFKC'));
