@@ -109,7 +109,8 @@ describe.skipIf(!HAS_BROWSER)('a request for approval', () => {
     await console.call('POST', `/approvals/${id}/withdraw`);
   });
 
-  it('shows what has changed since it was sent, and is rejected with a reason', async () => {
+  /** Another user opens a request to refund the credit of an account. */
+  async function openRefund() {
     const { account, page } = await openWithCredit(5_000);
     const body = { amount: 3_000, reason: 'Paid too much' };
     const request = await console.call('POST', `/accounts/${account.id}/credit/refund`, body);
@@ -117,11 +118,20 @@ describe.skipIf(!HAS_BROWSER)('a request for approval', () => {
     const email = await console.createUser('manager');
     const other = await console.open(`/approvals?open=${request.id}`, { viewport: PHONE, email });
     await other.getByText('The credit of the account decreases.').waitFor();
+    return { account, request, other };
+  }
+
+  it('shows what has changed since it was sent', async () => {
+    const { account, other } = await openRefund();
     await console.call('POST', '/payments', { accountId: account.id, amount: 10, paymentMethodId: 2 });
-    // Live: the change appears while the dialog is open.
+    // Live: the change appears while the dialog is open. A minute job may also end the request.
     await other.getByText('Changed since the request').waitFor();
     expect(await textOf(other.locator('dialog .notice'))).toContain('Credit: KES 5,000.00 → KES 5,010.00');
     await expectAccessible(other);
+  });
+
+  it('is rejected with a reason', async () => {
+    const { request, other } = await openRefund();
     await other.getByRole('button', { name: 'Reject' }).click();
     await other.locator('textarea:focus').fill('The credit is another one');
     await other.locator('dialog').getByRole('button', { name: 'Reject' }).click();
