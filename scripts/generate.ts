@@ -3,7 +3,7 @@
  *
  *   from the migrations        src/core/database/tables.ts, schema.sql
  *   from the routes            openapi.json
- *   from openapi.json          the types and calls of packages/client, the Bruno collection
+ *   from openapi.json          the types and calls of packages/client
  *   from the configuration     .env.example
  *   from bench/RESULTS.md      the table of docs/scaling.md
  *   from the code              the catalogue of docs/events.md, the columns of docs/portfolio-import.md
@@ -11,7 +11,7 @@
  * With --check, writes nothing, and fails if one of the files is out of date.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
@@ -25,7 +25,6 @@ import { currencyOf, prepareDatabase } from '../src/database-preparation.ts';
 import { createHorizonReader } from '../src/events/feed-horizon.ts';
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/supervisor.ts';
 import { openPools } from '../src/pools.ts';
-import { BRUNO_FOLDER, brunoCollection } from './bruno.ts';
 import { clientOperations } from './client-operations.ts';
 import { dumpSchema } from './dump-schema.ts';
 import { eventFieldsTable, eventsTable } from './events-table.ts';
@@ -46,7 +45,6 @@ try {
     'openapi.json': description,
     'packages/client/src/generated/api.ts': await generateClientTypes(description),
     'packages/client/src/generated/operations.ts': clientOperations(JSON.parse(description)),
-    ...brunoCollection(JSON.parse(description)),
     '.env.example': generateEnvironment(),
     'docs/scaling.md': await fillIn('docs/scaling.md', 'results', results),
     'docs/events.md': await fillIn(
@@ -73,18 +71,6 @@ async function writeOrCheck(files: Record<string, string>, check: boolean): Prom
       await mkdir(dirname(file), { recursive: true });
       await writeFile(file, text);
       console.log(`wrote ${file}`);
-    }
-  }
-  const collection = await readdir(BRUNO_FOLDER, { recursive: true, withFileTypes: true });
-  for (const entry of collection) {
-    const file = join(entry.parentPath, entry.name);
-    if (!entry.isFile() || file in files) continue;
-    if (check) {
-      console.error(`${file} belongs to an operation that no longer exists: run "npm run generate".`);
-      process.exitCode = 1;
-    } else {
-      await rm(file);
-      console.log(`deleted ${file}`);
     }
   }
 }

@@ -11,7 +11,7 @@ const EMBEDDED_ONLY = [
   'src/{auth,api-keys,events,lost-notifications,portfolio,proof,provider-statements}/**',
   'src/platform/{embedded-postgres,outbound,printing}/**',
   'src/core/{http,lists,values}/**',
-  'test/{boundaries,bruno,coverage,docs,every-route,packages}.test.ts',
+  'test/{boundaries,coverage,docs,every-route,packages}.test.ts',
   'test/api/{api-keys,console,description,docs,identity-provider,identity-provider-answers,page-sizes}.test.ts',
   // Files, texts, HTTP and times, whose statements the tests of the same resource run as well.
   'test/api/{account-statement-example,compression,connections,event-catalogue,lost-notifications-books}.test.ts',
