@@ -6,6 +6,7 @@ COPY packages/client/package.json ./packages/client/
 COPY web/package.json ./web/
 RUN npm ci --ignore-scripts
 COPY tsconfig.json rolldown.config.ts ./
+COPY openapi.json ./
 COPY src ./src
 COPY packages ./packages
 COPY tools ./tools

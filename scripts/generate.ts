@@ -3,7 +3,7 @@
  *
  *   from the migrations        src/core/database/tables.ts, schema.sql
  *   from the routes            openapi.json
- *   from openapi.json          the types and calls of packages/client
+ *   from openapi.json          the calls of packages/client, and its types, which are not committed
  *   from the configuration     .env.example
  *   from bench/RESULTS.md      the table of docs/scaling.md
  *   from the code              the catalogue of docs/events.md, the columns of docs/portfolio-import.md
@@ -43,7 +43,6 @@ try {
     'src/core/database/tables.ts': await generateTables(),
     'schema.sql': await generateSchema(),
     'openapi.json': description,
-    'packages/client/src/generated/api.ts': await generateClientTypes(description),
     'packages/client/src/generated/operations.ts': clientOperations(JSON.parse(description)),
     '.env.example': generateEnvironment(),
     'docs/scaling.md': await fillIn('docs/scaling.md', 'results', results),
@@ -55,6 +54,7 @@ try {
     'docs/portfolio-import.md': await fillIn('docs/portfolio-import.md', 'columns', portfolioTables()),
   };
   await writeOrCheck(files, process.argv.includes('--check'));
+  execFileSync('npm', ['run', 'types', '-w', 'packages/client'], { stdio: ['ignore', 'ignore', 'inherit'] });
 } finally {
   await embedded.stop();
   await rm(dataDir, { recursive: true, force: true });
@@ -138,16 +138,6 @@ async function generateDescription(): Promise<string> {
   await pools.cancelLongWork();
   await pools.close();
   return text;
-}
-
-async function generateClientTypes(description: string): Promise<string> {
-  const file = join(dataDir, 'openapi.json');
-  await writeFile(file, description);
-  return execFileSync('packages/client/node_modules/.bin/openapi-typescript', [file], {
-    encoding: 'utf8',
-    maxBuffer: 16 * 1024 * 1024, // The default of 1 MB is too small.
-    stdio: ['ignore', 'pipe', 'ignore'], // It prints a banner to stderr.
-  });
 }
 
 function generateEnvironment(): string {

@@ -11,6 +11,7 @@ export function installClient(folder: string): void {
   const installed = join(folder, 'node_modules', '@account-management', 'client');
   const dist = join(installed, 'dist');
   const output = ['--outDir', dist, '--tsBuildInfoFile', join(dist, '.tsbuildinfo')];
+  execFileSync('npm', ['run', 'types', '--silent'], { cwd: PACKAGE, stdio: 'inherit' });
   execFileSync(COMPILER, ['-p', PACKAGE, ...output], { stdio: 'inherit' });
   copyFileSync(join(PACKAGE, 'package.json'), join(installed, 'package.json'));
   symlinkSync(join(ROOT, 'node_modules', '@types'), join(folder, 'node_modules', '@types'));
