@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { APPROVABLE_ACTIONS } from '../../src/approvable-actions.ts';
 import { endOutdatedApprovals } from '../../src/approvals/commands.ts';
+import { send } from '../security/wire.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
   accountNow,
@@ -622,15 +623,23 @@ describe('a repeated request', () => {
     const account = await openAccount();
     const payment = await pay(service, account.id, 5_000);
     const headers = { 'idempotency-key': 'one reversal' };
-    const send = () =>
-      service.call('POST', `/payments/${payment.id}/reverse`, { reason: 'entered twice' }, { headers });
-    const first = await send();
+    const [path, body] = [`/payments/${payment.id}/reverse`, { reason: 'entered twice' }];
+    const repeat = () => service.call('POST', path, body, { headers });
+    const first = await repeat();
     expect(first.status).toBe(202);
     await dataOf(approve(first.body.data.id));
-    const again = await send();
+    const again = await repeat();
     expect(again.status).toBe(202);
     expect(again.headers.get('idempotent-replayed')).toBe('true');
     expect(again.body).toEqual(first.body);
+    // An earlier version stored answers without this field.
+    await service.parts.pool.query(
+      "update idempotency_keys set answer = (answer::jsonb #- '{data,allowedMoves}')::text where key = 'one reversal'",
+    );
+    const { allowedMoves: _added, ...data } = first.body.data;
+    const sent = { method: 'POST', path: `/api${path}`, body: JSON.stringify(body), headers };
+    const earlier = await send(service.origin, { ...sent, token: service.adminToken });
+    expect([earlier.status, JSON.parse(earlier.text)]).toEqual([202, { ...first.body, data }]);
   });
 
   it('by POST gets 409 that names the pending request', async () => {

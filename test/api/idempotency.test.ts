@@ -215,6 +215,81 @@ describe('Idempotency-Key', () => {
     expect((await service.call('GET', `/accounts/${accountId}`)).body.data.paid).toBe(12);
   });
 
+  describe('with an answer that an earlier version stored', () => {
+    /** Removes a field from the stored answers of a key, as if it was added later. */
+    async function removeField(key: string, path: string, field: string) {
+      const { numAffectedRows } = await sql`
+        update idempotency_keys set answer = (answer::jsonb #- ${path}::text[])::text
+        where key = ${key} and answer::jsonb #> ${path}::text[] is not null`.execute(service.context.db);
+      expect(numAffectedRows, field).toBeGreaterThan(0n);
+    }
+
+    /** Repeats a call. Its answer does not fit the API description, because a field is missing. */
+    async function repeat(path: string, body: object, key: string) {
+      const [reply] = await postEach([`/api${path}`], key, body);
+      if (!reply) throw new Error('The repeat has no answer.');
+      const isReplay = reply.headers['idempotent-replayed'] === 'true';
+      return { status: reply.status, body: JSON.parse(reply.text), isReplay };
+    }
+
+    /** Expects that the repeat of a call has the answer without the field. */
+    async function expectReplayWithout(field: string, path: string, body: object) {
+      const key = `earlier ${path}`;
+      const first = await service.call('POST', path, body, withKey(key));
+      const { [field]: _removed, ...data } = first.body.data;
+      await removeField(key, `{data,${field}}`, field);
+      const replayed = await repeat(path, body, key);
+      expect([replayed.status, replayed.body]).toEqual([first.status, { ...first.body, data }]);
+      expect(replayed.isReplay).toBe(true);
+    }
+
+    it('is sent without the fields that were added later', async () => {
+      const { id: accountId, customerId, productId } = await newAccount(service);
+      const customer = { firstName: 'A', lastName: 'B', phone: '+254711222334' };
+      await expectReplayWithout('phoneProblem', '/customers', customer);
+      const account = { customerId, productId, payplanId: 2 };
+      await expectReplayWithout('allowedMoves', '/accounts', account);
+      const payment = { accountId, amount: 1, paymentMethodId: 2 };
+      await expectReplayWithout('externalId', '/payments', payment);
+    });
+
+    it('is sent by a bulk call, also for the items of an interrupted call', async () => {
+      const { id: accountId } = await newAccount(service);
+      const calls: [string, string, object][] = [
+        ['customers', 'phoneProblem', { firstName: 'A', lastName: 'B', phone: '+254711222335' }],
+        ['accounts', 'allowedMoves', { customerId: 1, productId: 1, payplanId: 2 }],
+        ['payments', 'externalId', { accountId, amount: 1, paymentMethodId: 2 }],
+      ];
+      for (const [resource, field, item] of calls) {
+        const key = `earlier ${resource}`;
+        const [path, body] = [`/${resource}/bulk`, { items: [item] }];
+        const first = await service.call('POST', path, body, withKey(key));
+        const [created] = first.body.data.items;
+        const { [field]: _removed, ...data } = created.data;
+        const expected = { ...first.body.data, items: [{ ...created, data }] };
+        await removeField(key, `{data,items,0,data,${field}}`, field);
+        expect((await repeat(path, body, key)).body.data, resource).toEqual(expected);
+        // An interrupted call has stored the answers of its items only.
+        await removeField(key, `{${field}}`, field);
+        await sql`delete from idempotency_keys where key = ${key} and path not like '%#%'`.execute(
+          service.context.db,
+        );
+        expect((await repeat(path, body, key)).body.data, resource).toEqual(expected);
+      }
+    });
+
+    it('is sent without the fields that were removed later', async () => {
+      const customer = { firstName: 'A', lastName: 'B', phone: '+254711222336' };
+      const first = await service.call('POST', '/customers', customer, withKey('removed'));
+      await sql`
+        update idempotency_keys set answer = jsonb_set(answer::jsonb, '{data,secret}', '"s"')::text
+        where key = 'removed'`.execute(service.context.db);
+      expect((await service.call('POST', '/customers', customer, withKey('removed'))).body).toEqual(
+        first.body,
+      );
+    });
+  });
+
   it('must have 1 to 255 characters', async () => {
     const { id: accountId } = await newAccount(service);
     const body = { accountId, amount: 1, paymentMethodId: 2 };

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { Nullable } from './fields.ts';
 import { buildSerializer } from './serialization.ts';
 
-function write(schema: object, value: unknown): unknown {
-  const serialize = buildSerializer({}, {})({ schema, method: 'GET', url: '/', httpStatus: '200' });
+function write(schema: object, value: unknown, method = 'GET'): unknown {
+  const serialize = buildSerializer({}, {})({ schema, method, url: '/', httpStatus: '200' });
   return JSON.parse(serialize(value));
 }
 
@@ -40,5 +40,17 @@ describe('a serializer', () => {
   it('writes each type of a union', () => {
     const Either = Type.Object({ value: Type.Union([Type.String(), Type.Number(), Type.Null()]) });
     for (const value of ['12', 12, null]) expect(write(Either, { value })).toEqual({ value });
+  });
+
+  it('writes an answer to a POST without the required fields that a stored answer does not have, at every depth', () => {
+    const some = { inner: {}, list: [] };
+    expect(write(Row, some, 'POST')).toEqual(some);
+    expect(write(Type.Array(Row), [some, {}], 'POST')).toEqual([some, {}]);
+    expect(() => write(Row, some)).toThrow('is required');
+  });
+
+  it('removes no field that is named required', () => {
+    const Named = Type.Object({ required: Type.Boolean() });
+    expect(write(Named, { required: true }, 'POST')).toEqual({ required: true });
   });
 });

@@ -8,6 +8,9 @@ const compiled = new Map<string, Serializer>();
 /**
  * Fastify's serializers. Each is compiled at the first answer with its schema, because compiling all of them delays the start.
  * Equal schemas share a serializer: those of `/api` and `/api/v1`, and the errors of all routes.
+ *
+ * The answer to a POST may lack required fields: it can be an answer that an earlier version stored for an Idempotency-Key, before
+ * the fields existed. A stored answer is not sent as it is, because it can have fields that the schema does not have.
  */
 export const buildSerializer: ReturnType<typeof serializerFactory> = (schemas, options) => {
   const compile = serializerFactory()(schemas, options);
@@ -21,12 +24,17 @@ export const buildSerializer: ReturnType<typeof serializerFactory> = (schemas, o
   };
 
   function find(route: Parameters<typeof compile>[0]): Serializer {
-    const key = `${JSON.stringify(route.schema)} ${common}`;
-    const known = compiled.get(key) ?? compile({ ...route, schema: withNullables(route.schema) });
+    const isPost = route.method === 'POST';
+    const key = `${JSON.stringify([route.schema, isPost])} ${common}`;
+    const known = compiled.get(key) ?? compile({ ...route, schema: schemaOf(route.schema, isPost) });
     compiled.set(key, known);
     return known;
   }
 };
+
+function schemaOf(schema: unknown, isPost: boolean): unknown {
+  return isPost ? withoutRequired(withNullables(schema)) : withNullables(schema);
+}
 
 /** Replaces `anyOf: [T, null]` by T with `nullable`. For a union, the serializer would validate each value against each part. */
 function withNullables(schema: unknown): unknown {
@@ -39,6 +47,18 @@ function withNullables(schema: unknown): unknown {
   }
   return Object.fromEntries(Object.entries(schema).map(([name, part]) => [name, withNullables(part)]));
 }
+
+/** Removes the keyword `required`, except in the parts of a union, where the serializer needs it to choose a part. */
+function withoutRequired(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withoutRequired);
+  if (!isObject(schema)) return schema;
+  const kept = Object.entries(schema).filter(([name, part]) => name !== 'required' || !Array.isArray(part));
+  return Object.fromEntries(
+    kept.map(([name, part]) => [name, UNIONS.has(name) ? part : withoutRequired(part)]),
+  );
+}
+
+const UNIONS = new Set(['anyOf', 'oneOf']);
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
