@@ -27,12 +27,22 @@ function problemsOf(name: string, text: string, names: readonly string[]): strin
   return problems;
 }
 
+function repeatedNumbers(names: readonly string[]): string[] {
+  const numbers = names.map((name) => name.split('_')[0] ?? name);
+  return numbers.filter((number, at) => numbers.indexOf(number) < at);
+}
+
 describe('migrations', async () => {
   const names = await readMigrationNames();
 
   it.each(names)('follow the rules for upgrades without an interruption: %s', (name) => {
     const text = readFileSync(join(PACKAGE_ROOT, 'migrations', `${name}.sql`), 'utf8');
     expect(problemsOf(name, text, names)).toEqual([]);
+  });
+
+  it('have unique numbers, so that their order does not depend on their names', () => {
+    expect(repeatedNumbers(names)).toEqual([]);
+    expect(repeatedNumbers(['0001_a', '0002_b', '0002_c', '0003_d'])).toEqual(['0002']);
   });
 
   it.each([
