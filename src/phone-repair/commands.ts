@@ -1,7 +1,9 @@
 import { type Context, SYSTEM, today } from '../core/context.ts';
+import { runInSavepoint } from '../core/database/batching.ts';
 import type { Tx } from '../core/database/db.ts';
 import type { PhoneProblem } from '../core/database/tables.ts';
 import { inTransaction } from '../core/database/transactions.ts';
+import type { Log } from '../core/log.ts';
 import { callingCode, nationalDigits, readPhone, withoutTrunkZero } from '../core/values/phone.ts';
 import { lockCustomer, setPhone, setPhoneProblem } from '../customers/store.ts';
 import { lockEmployee, updateEmployee } from '../employees/store.ts';
@@ -35,14 +37,15 @@ const MOST_REPAIRED = 50;
 /**
  * Removes the 0 between the country code and the number of phones that earlier versions stored, such as +2540712345678. Records why
  * other wrong phones of customers are not repaired. Checks all phones once on each business day, because an earlier version can
- * still run beside this one. Each batch is one transaction.
+ * still run beside this one. Each batch is one transaction. A phone whose repair fails is logged, stays, and is tried again on the
+ * next day.
  * @param signal - stops the job between two batches. The next run continues after the last batch.
  * @returns the number of repaired phones.
  */
-export async function repairPhones(context: Context, signal: AbortSignal): Promise<number> {
+export async function repairPhones(context: Context, signal: AbortSignal, log: Log): Promise<number> {
   let repaired = 0;
   while (!signal.aborted) {
-    const batch = await inTransaction(context.db, (tx) => repairBatch(tx, context));
+    const batch = await inTransaction(context.db, (tx) => repairBatch(tx, context, log));
     if (batch === undefined) break;
     repaired += batch;
   }
@@ -50,7 +53,7 @@ export async function repairPhones(context: Context, signal: AbortSignal): Promi
 }
 
 /** @returns undefined if nothing is left to do today, or if another instance is working. */
-async function repairBatch(tx: Tx, context: Context): Promise<number | undefined> {
+async function repairBatch(tx: Tx, context: Context, log: Log): Promise<number | undefined> {
   const day = today(context);
   const afterId = await lockProgress(tx, day);
   if (afterId === undefined) return undefined;
@@ -58,16 +61,41 @@ async function repairBatch(tx: Tx, context: Context): Promise<number | undefined
   const { PHONE_REGION: region } = context.config;
   const last = stored.at(-1);
   if (last === undefined) {
-    const repaired = await repairEmployees(tx, region);
+    const repaired = await repairEmployees(tx, region, log);
     if (repaired === 0) await saveCompleted(tx, day);
     return repaired;
   }
   const suspects = stored.filter((one) => isSuspect(one, region)).slice(0, MOST_REPAIRED);
-  let repaired = 0;
-  for (const { id } of suspects) if (await repairCustomer(tx, id, region)) repaired += 1;
+  const repaired = await repairEach(tx, suspects, 'customer', log, (id) => repairCustomer(tx, id, region));
   const isFull = suspects.length === MOST_REPAIRED;
   await saveProgress(tx, (isFull ? suspects.at(-1) : last)?.id ?? last.id);
   return repaired;
+}
+
+/**
+ * Repairs the phones of some customers or employees. An error in the repair of one of them does not affect the others.
+ * @returns the number of repaired phones.
+ */
+async function repairEach(
+  tx: Tx,
+  stored: readonly { id: number }[],
+  resource: 'customer' | 'employee',
+  log: Log,
+  repair: (id: number) => Promise<boolean>,
+): Promise<number> {
+  const results = await runInSavepoint(tx, stored, async (some) => {
+    const areRepaired: boolean[] = [];
+    for (const { id } of some) areRepaired.push(await repair(id));
+    return areRepaired;
+  });
+  for (const [at, result] of results.entries()) {
+    if ('error' in result)
+      log.error(
+        { err: result.error, resource, id: stored[at]?.id },
+        'A stored phone could not be repaired. It is tried again on the next business day.',
+      );
+  }
+  return results.filter((result) => 'outcome' in result && result.outcome).length;
 }
 
 /** Whether the phone or its recorded problem may have to change. */
@@ -146,24 +174,25 @@ function candidatesOf(accountId: number, phone: string, read: Interpretations): 
 }
 
 /** Employees are few, and no payment is matched by their phones. @returns the number of repaired phones. */
-async function repairEmployees(tx: Tx, region: string): Promise<number> {
+async function repairEmployees(tx: Tx, region: string, log: Log): Promise<number> {
   const stored = await findEmployeePhones(tx, `+${callingCode(region)}0`);
   const suspects = stored.filter(({ phone }) => withoutTrunkZero(phone, region) !== undefined);
-  let repaired = 0;
-  for (const { id } of suspects.slice(0, MOST_REPAIRED)) {
-    const employee = await lockEmployee(tx, id);
-    const phone = withoutTrunkZero(employee?.phone ?? '', region);
-    if (!employee || phone === undefined) continue;
-    await updateEmployee(tx, id, { phone });
-    await audit(tx, SYSTEM, {
-      action: 'employee.change',
-      resource: 'employee',
-      resourceId: id,
-      before: employee,
-      after: { phone },
-      event: event('employee.updated', { changedFields: ['phone'] }),
-    });
-    repaired += 1;
-  }
-  return repaired;
+  const some = suspects.slice(0, MOST_REPAIRED);
+  return repairEach(tx, some, 'employee', log, (id) => repairEmployee(tx, id, region));
+}
+
+async function repairEmployee(tx: Tx, id: number, region: string): Promise<boolean> {
+  const employee = await lockEmployee(tx, id);
+  const phone = withoutTrunkZero(employee?.phone ?? '', region);
+  if (!employee || phone === undefined) return false;
+  await updateEmployee(tx, id, { phone });
+  await audit(tx, SYSTEM, {
+    action: 'employee.change',
+    resource: 'employee',
+    resourceId: id,
+    before: employee,
+    after: { phone },
+    event: event('employee.updated', { changedFields: ['phone'] }),
+  });
+  return true;
 }

@@ -153,7 +153,7 @@ it('succeeds after the phone of an imported customer was repaired', async () => 
     `+25407${10_000_000 + n}`,
   ]);
   await service.parts.pool.query('update phone_repair set completed_on = null');
-  expect(await repairPhones(service.context, new AbortController().signal)).toBe(1);
+  expect(await repairPhones(service.context, new AbortController().signal, service.parts.log)).toBe(1);
   expect(await runImportJob(service, id, 'undo')).toMatchObject({ status: 'undone', failure: null });
 });
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { today } from '../../src/core/context.ts';
 import { addDays } from '../../src/core/values/dates.ts';
 import { phoneSha256 } from '../../src/core/values/phone.ts';
@@ -49,7 +49,11 @@ const newDay = () => setToday(service, addDays(today(service.context), 1));
 /** Runs the job as on a later day. */
 function repair(): Promise<number> {
   newDay();
-  return repairPhones(service.context, new AbortController().signal);
+  return repairNow();
+}
+
+function repairNow(signal = new AbortController().signal): Promise<number> {
+  return repairPhones(service.context, signal, service.parts.log);
 }
 
 const customerNow = (id: number) => dataOf(service.call('GET', `/customers/${id}`));
@@ -86,7 +90,7 @@ describe('a stored phone with a 0 after the country code', () => {
       'unmatched',
     );
     const before = await customerNow(customer.id);
-    expect(await repair()).toBeGreaterThan(0);
+    await repair();
     expect(await customerNow(customer.id)).toEqual({
       ...before,
       phone: `+254${number}`,
@@ -138,7 +142,7 @@ describe('a stored phone with a 0 after the country code', () => {
     await sql`update employees set phone = '+2540733000001' where id = ${employee.id}`.execute(
       service.context.db,
     );
-    expect(await repair()).toBe(1);
+    await repair();
     expect(await dataOf(service.call('GET', `/employees/${employee.id}`))).toMatchObject({
       phone: '+254733000001',
     });
@@ -151,7 +155,7 @@ describe('a stored phone with a 0 after the country code', () => {
     const { customer } = await holderOf(`+2540${newNumber()}`);
     await repair();
     const [repaired, audit] = [await customerNow(customer.id), await auditOf('customer', customer.id)];
-    expect(await repair()).toBe(0);
+    await repair();
     expect([await customerNow(customer.id), await auditOf('customer', customer.id)]).toEqual([
       repaired,
       audit,
@@ -160,14 +164,15 @@ describe('a stored phone with a 0 after the country code', () => {
 
   it('of a customer with an external id that an earlier version stored twice is repaired', async () => {
     const externalId = `TWICE-${newNumber()}`;
-    const { customer } = await holderOf(`+2540${newNumber()}`, { externalId });
+    const number = newNumber();
+    const { customer } = await holderOf(`+2540${number}`, { externalId });
     const twin = await newCustomer(service);
     await service.context.db.transaction().execute(async (tx) => {
       await sql`set local session_replication_role = replica`.execute(tx);
       await sql`update customers set external_id = ${`'${externalId}`} where id = ${twin.id}`.execute(tx);
     });
-    expect(await repair()).toBe(1);
-    expect((await customerNow(customer.id)).phoneProblem).toBeNull();
+    await repair();
+    expect(await customerNow(customer.id)).toMatchObject({ phone: `+254${number}`, phoneProblem: null });
   });
 });
 
@@ -189,7 +194,7 @@ describe('a phone stays as it is, and is listed', () => {
     const { paymentId } = (await notify(service, { BillRefNumber: '', MSISDN: `254${number}` })).body.data;
     expect((await dataOf(service.call('GET', `/payments/${paymentId}`))).accountId).toBe(ownAccount.id);
     await dataOf(service.call('PUT', `/customers/${owner.id}`, { phone: `0${newNumber()}` }));
-    expect(await repair()).toBe(1);
+    await repair();
     expect(await customerNow(customer.id)).toMatchObject({ phone: `+254${number}`, phoneProblem: null });
     const next = (await notify(service, { BillRefNumber: '', MSISDN: `254${number}` })).body.data;
     expect((await dataOf(service.call('GET', `/payments/${next.paymentId}`))).accountId).toBe(account.id);
@@ -271,36 +276,74 @@ describe('the repair of many phones', () => {
     const ids = await storeMany();
     newDay();
     const controller = new AbortController();
-    const first = repairPhones(service.context, controller.signal);
+    const first = repairNow(controller.signal);
     controller.abort(); // after the first batch
     const done = await first;
     expect(done).toBeGreaterThan(0);
     expect([await countWrong(ids), await countAudits(ids)]).toEqual([MANY - done, done]);
     newDay(); // The next day continues the same pass.
-    expect(await repairPhones(service.context, new AbortController().signal)).toBe(MANY - done);
+    await repairNow();
     expect([await countWrong(ids), await countAudits(ids)]).toEqual([0, MANY]);
-    expect(await repairPhones(service.context, new AbortController().signal)).toBe(0);
   });
 
-  it('undoes a batch that fails, and repairs it in the next run', async () => {
-    await repair();
-    const ids = await storeMany();
-    const broken = ids[MANY - 5] ?? 0;
+  /** Runs the work while a trigger refuses each update that meets the condition. */
+  async function whileRefusing(table: string, condition: string, work: () => Promise<void>) {
     const { db } = service.context;
     await sql
       .raw(`
       create function fail_for_a_test() returns trigger language plpgsql as $$ begin raise exception 'broken for a test'; end $$;
-      create trigger fail_for_a_test before update on customers for each row when (old.id = ${broken})
+      create trigger fail_for_a_test before update on ${table} for each row when (${condition})
         execute function fail_for_a_test()`)
       .execute(db);
+    try {
+      await work();
+    } finally {
+      await sql.raw('drop function fail_for_a_test cascade').execute(db);
+    }
+  }
+
+  it('undoes a batch that fails, and repairs it in the next run', async () => {
+    await repair();
+    const ids = await storeMany();
     newDay();
-    await expect(repairPhones(service.context, new AbortController().signal)).rejects.toThrow(
-      'broken for a test',
+    await whileRefusing('phone_repair', `new.last_customer_id >= ${ids[MANY - 5]}`, async () => {
+      await expect(repairNow()).rejects.toThrow('broken for a test');
+      const left = (await countWrong(ids)) ?? 0;
+      expect([left > 0, left < MANY, await countAudits(ids)]).toEqual([true, true, MANY - left]);
+    });
+    await repairNow();
+    expect([await countWrong(ids), await countAudits(ids)]).toEqual([0, MANY]);
+  });
+
+  it('logs and leaves a phone whose repair fails, repairs the others, and tries it again on the next day', async () => {
+    await repair();
+    const ids = await storeMany();
+    const broken = ids[MANY - 5] ?? 0;
+    const employee = await dataOf(
+      service.call('POST', '/employees', { name: 'E', phone: '0733000002' }),
+      201,
     );
-    const left = (await countWrong(ids)) ?? 0;
-    expect([left > 5, left < MANY, await countAudits(ids)]).toEqual([true, true, MANY - left]);
-    await sql.raw('drop function fail_for_a_test cascade').execute(db);
-    expect(await repairPhones(service.context, new AbortController().signal)).toBe(left);
+    const phoneOf = async (path: string) => (await dataOf(service.call('GET', path))).phone;
+    await sql`update employees set phone = '+2540733000002' where id = ${employee.id}`.execute(
+      service.context.db,
+    );
+    const logged = vi.spyOn(service.parts.log, 'error');
+    onTestFinished(() => logged.mockRestore());
+    newDay();
+    await whileRefusing('customers', `old.id = ${broken}`, async () => {
+      await repairNow();
+      await repairNow(); // Nothing is left to do on this day.
+    });
+    expect([await countWrong(ids), await countAudits(ids)]).toEqual([1, MANY - 1]);
+    expect(await phoneOf(`/customers/${broken}`)).toMatch(/^\+2540/);
+    expect(await phoneOf(`/employees/${employee.id}`)).toBe('+254733000002');
+    expect(logged.mock.calls).toEqual([
+      [
+        { err: expect.objectContaining({ message: 'broken for a test' }), resource: 'customer', id: broken },
+        'A stored phone could not be repaired. It is tried again on the next business day.',
+      ],
+    ]);
+    await repair();
     expect([await countWrong(ids), await countAudits(ids)]).toEqual([0, MANY]);
   });
 
@@ -308,11 +351,10 @@ describe('the repair of many phones', () => {
     await repair();
     const ids = await storeMany();
     newDay();
-    const run = () => repairPhones(service.context, new AbortController().signal);
     await whileHolding(service, 'select from phone_repair for update', async () =>
-      expect(await run()).toBe(0),
+      expect(await repairNow()).toBe(0),
     );
-    const done = await Promise.all([run(), run(), run()]);
+    const done = await Promise.all([repairNow(), repairNow(), repairNow()]);
     expect(done.reduce((sum, count) => sum + count, 0)).toBe(MANY);
     expect([await countWrong(ids), await countAudits(ids)]).toEqual([0, MANY]);
   });
@@ -323,8 +365,10 @@ describe('the repair of many phones', () => {
     newDay();
     const lock = `select from customers where id = ${ids[3]} for update`;
     await whileHolding(service, lock, async () => {
-      expect(await repairPhones(service.context, new AbortController().signal)).toBe(MANY - 1);
+      await repairNow();
+      expect([await countWrong(ids), await countWrong([ids[3] ?? 0])]).toEqual([1, 1]);
     });
-    expect(await repair()).toBe(1);
+    await repair();
+    expect(await countWrong(ids)).toBe(0);
   });
 });
