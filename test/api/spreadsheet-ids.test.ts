@@ -151,4 +151,16 @@ describe('a reference that a payer or a program has typed with decimals', () => 
       expect((await paymentNow(service, paymentId)).accountId).toBeNull();
     }
   });
+
+  it('is not the reference with another digit that staff have assigned before', async () => {
+    const { id: accountId } = await newAccount(service);
+    const send = async (BillRefNumber: string) =>
+      (await notify(service, { BillRefNumber, MSISDN: '254733445566' })).body.data;
+    const { paymentId } = await send('6677889900');
+    await dataOf(service.call('POST', `/payments/${paymentId}/assign`, { accountId }));
+    expect((await send('667788990.0')).outcome).toBe('unmatched');
+    const learned = await send('6677889900');
+    expect(learned.outcome).toBe('matched');
+    expect((await paymentNow(service, learned.paymentId)).accountId).toBe(accountId);
+  });
 });

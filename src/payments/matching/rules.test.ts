@@ -26,10 +26,10 @@ describe('readReference', () => {
     readReference(reference, payer, 'KE');
 
   it.each(['445566778.0', '44556677,00', '4.45567E8'])(
-    'reads no national id, phone or account in %s',
+    'reads no national id, phone, account or learned reference in %s',
     (text) => {
-      const { accountId, nationalIdKey, phone, bareAccountId } = readReference(text, null, 'KE');
-      expect([accountId, nationalIdKey, phone, bareAccountId]).toEqual([null, null, null, null]);
+      const { accountId, nationalIdKey, phone, bareAccountId, typedKey } = readReference(text, null, 'KE');
+      expect([accountId, nationalIdKey, phone, bareAccountId, typedKey]).toEqual(Array(5).fill(null));
     },
   );
 

@@ -112,8 +112,9 @@ export function readReference(
 ): Interpretations {
   const text = withoutQuotes((reference ?? '').normalize('NFKC'));
   const isReadable = text.length <= MAX_REFERENCE_LENGTH;
-  const idKey = isReadable && !spreadsheetNumber(text) ? nationalIdKey(text) : '';
-  const typedKey = isReadable ? foldCase(text).replace(/[^\p{L}\p{M}\p{N}]/gu, '') : '';
+  const isExact = isReadable && spreadsheetNumber(text) === undefined;
+  const idKey = isExact ? nationalIdKey(text) : '';
+  const typedKey = isExact ? foldCase(text).replace(/[^\p{L}\p{M}\p{N}]/gu, '') : '';
   return {
     accountId: isReadable ? readAccount(text) : null,
     nationalIdKey: idKey.length >= MIN_NATIONAL_ID_LENGTH ? idKey : null,
