@@ -1,4 +1,4 @@
-import { spreadsheetNumber } from '../core/values/spreadsheet-number.ts';
+import { classifySpreadsheetChange } from '../core/values/spreadsheet-change.ts';
 
 const PREFIX = 'ACC';
 export const MAX_ACCOUNT_NUMBER_LENGTH = PREFIX.length + 17;
@@ -54,7 +54,7 @@ export function formatAccountNumber(id: number): string {
 export function readAccountNumber(reference: string): number | undefined {
   const folded = foldReference(reference);
   // With its decimals as digits, an account number such as 10000012.0 still has a valid check digit.
-  return folded === undefined || spreadsheetNumber(reference) ? undefined : readFoldedNumber(folded);
+  return folded === undefined || classifySpreadsheetChange(reference) ? undefined : readFoldedNumber(folded);
 }
 
 /**

@@ -9,7 +9,7 @@ import type { Db, Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import { invalidField, notFound } from '../core/http/errors.ts';
 import { type ExternalValues, externalFieldsOf } from '../core/http/external-ids.ts';
-import { checkChangedId } from '../core/http/validation.ts';
+import { refuseSpreadsheetChange } from '../core/http/validation.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import { findEmployee } from '../employees/store.ts';
 import { auditRow, event, type NewEvent } from '../events/change-rules.ts';
@@ -132,7 +132,7 @@ export async function changeAccount(
   return inTransaction(context.db, async (tx) => {
     const found = (await lockAccounts(tx, [id])).get(id);
     if (!found) throw notFound('account', id);
-    checkChangedId('externalId', body.externalId, found.external_id);
+    refuseSpreadsheetChange('externalId', body.externalId, found.external_id);
     const { status: to = found.status, reason } = body;
     if (body.status === undefined && reason !== undefined)
       throw invalidField(

@@ -3,7 +3,7 @@ import { settleAll } from '../core/database/batching.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import { notFound } from '../core/http/errors.ts';
 import { externalFieldsOf, upsertByExternalId } from '../core/http/external-ids.ts';
-import { checkChangedId, requireChangedPhone } from '../core/http/validation.ts';
+import { refuseSpreadsheetChange, requireChangedPhone } from '../core/http/validation.ts';
 import { withTrimmed } from '../core/values/text.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
@@ -36,7 +36,7 @@ export async function createCustomer(context: Context, actor: Actor, body: NewCu
 
 function fieldsOf({ config }: Context, sent: NewCustomer) {
   const body = withTrimmed(sent, 'firstName', 'lastName');
-  checkChangedId('nationalId', body.nationalId, null);
+  refuseSpreadsheetChange('nationalId', body.nationalId, null);
   return {
     firstName: body.firstName,
     lastName: body.lastName,
@@ -72,8 +72,8 @@ export async function changeCustomer(context: Context, actor: Actor, id: number,
   return inTransaction(context.db, async (tx) => {
     const before = await lockCustomer(tx, id);
     if (!before) throw notFound('customer', id);
-    checkChangedId('nationalId', body.nationalId, before.nationalId);
-    checkChangedId('externalId', body.externalId, before.externalId);
+    refuseSpreadsheetChange('nationalId', body.nationalId, before.nationalId);
+    refuseSpreadsheetChange('externalId', body.externalId, before.externalId);
     const changes = {
       ...body,
       ...externalFieldsOf(body),

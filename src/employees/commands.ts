@@ -2,7 +2,7 @@ import type { Actor, Context } from '../core/context.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import { notFound } from '../core/http/errors.ts';
 import { externalFieldsOf, upsertByExternalId } from '../core/http/external-ids.ts';
-import { checkChangedId, requireChangedPhone } from '../core/http/validation.ts';
+import { refuseSpreadsheetChange, requireChangedPhone } from '../core/http/validation.ts';
 import { withTrimmed } from '../core/values/text.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
@@ -35,7 +35,7 @@ export async function changeEmployee(context: Context, actor: Actor, id: number,
   return inTransaction(context.db, async (tx) => {
     const before = await lockEmployee(tx, id);
     if (!before) throw notFound('employee', id);
-    checkChangedId('externalId', body.externalId, before.externalId);
+    refuseSpreadsheetChange('externalId', body.externalId, before.externalId);
     const changes = {
       ...body,
       ...externalFieldsOf(body),

@@ -3,7 +3,7 @@ import type { Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import { duplicate, notFound } from '../core/http/errors.ts';
 import { externalFieldsOf, externalIdKey } from '../core/http/external-ids.ts';
-import { checkChangedId } from '../core/http/validation.ts';
+import { refuseSpreadsheetChange } from '../core/http/validation.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
 import { findByExternalIds, lockExternalId } from './posting/store.ts';
@@ -30,7 +30,7 @@ export async function changePayment(
     const key = changes.externalId ? externalIdKey(changes.externalId) : null;
     const before = await lockPayment(tx, id, changes);
     if (!before) throw notFound('payment', id);
-    checkChangedId('externalId', changes.externalId, before.external_id);
+    refuseSpreadsheetChange('externalId', changes.externalId, before.external_id);
     const other = key === null ? undefined : (await findByExternalIds(tx, [key])).get(key);
     if (other && other.id !== id) throw duplicate('payment', 'externalId', other.id);
     const payment = await updateExternalFields(tx, id, changes);

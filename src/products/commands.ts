@@ -2,7 +2,7 @@ import { type Actor, type Context, type Currency, readAmount } from '../core/con
 import { inTransaction } from '../core/database/transactions.ts';
 import { invalidField, notFound } from '../core/http/errors.ts';
 import { externalFieldsOf, upsertByExternalId } from '../core/http/external-ids.ts';
-import { checkChangedId } from '../core/http/validation.ts';
+import { refuseSpreadsheetChange } from '../core/http/validation.ts';
 import { withTrimmed } from '../core/values/text.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
@@ -52,7 +52,7 @@ export async function changeProduct(context: Context, actor: Actor, id: number, 
   return inTransaction(context.db, async (tx) => {
     const row = await lockProduct(tx, id);
     if (!row) throw notFound('product', id);
-    checkChangedId('externalId', body.externalId, row.external_id);
+    refuseSpreadsheetChange('externalId', body.externalId, row.external_id);
     const product = await updateProduct(tx, id, changes);
     await audit(tx, actor, {
       action: 'product.change',

@@ -8,7 +8,7 @@ import { inTransaction } from '../database/transactions.ts';
 import { stripQuotes } from '../values/quoted-text.ts';
 import { AppError, duplicate, notFound, type Resource } from './errors.ts';
 import { Metadata, Nullable } from './fields.ts';
-import { checkChangedId } from './validation.ts';
+import { refuseSpreadsheetChange } from './validation.ts';
 
 // External fields: the id of a resource in another system, and the metadata that the other system stores with the resource here.
 
@@ -187,7 +187,7 @@ export async function upsertByExternalId<T>(
   return inTransaction(db, async (tx) => {
     const id = await lockByExternalId(tx, resource, externalId);
     if (id !== undefined) return { result: await change(tx, id), isNew: false };
-    checkChangedId('externalId', externalId, null);
+    refuseSpreadsheetChange('externalId', externalId, null);
     try {
       return { result: await create(tx), isNew: true };
     } catch (error) {

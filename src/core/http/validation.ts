@@ -4,7 +4,7 @@ import { compareDates, EARLIEST_ENTRY, parsePlainDate, parseTimestamp } from '..
 import { isEmail } from '../values/email.ts';
 import { maxAmountMinor, maxAmountText, minorFromNumber } from '../values/money.ts';
 import { isE164, readChangedPhone, readPhone } from '../values/phone.ts';
-import { spreadsheetNumber } from '../values/spreadsheet-number.ts';
+import { classifySpreadsheetChange } from '../values/spreadsheet-change.ts';
 import { isVisibleId, isVisibleText } from '../values/text.ts';
 import { type AppError, type FieldProblem, invalid, invalidField, MAX_PROBLEMS } from './errors.ts';
 
@@ -22,7 +22,7 @@ interface TextFormat {
 /** The data that validation depends on: settings, currency, and the clock for the business day. */
 export type BusinessSettings = Pick<Context, 'config' | 'currency' | 'clock'>;
 
-const UNCHANGED_RULE =
+const NO_SPREADSHEET_CHANGE =
   'must not be a number that a spreadsheet or a program has changed, such as 12345678.0 or 7.1E8: send all digits, without decimals, as text';
 
 const TEXT_FORMATS = {
@@ -41,18 +41,18 @@ const TEXT_FORMATS = {
 } satisfies Record<string, TextFormat>;
 
 /** The format of an id that is new. Earlier versions stored numbers that a spreadsheet had changed, and these ids stay valid. */
-function unchanged({ check, rule }: TextFormat): TextFormat {
+function refusingSpreadsheetChanges({ check, rule }: TextFormat): TextFormat {
   return {
-    check: (text) => check(text) && spreadsheetNumber(text) === undefined,
-    rule: `${rule}, and ${UNCHANGED_RULE}`,
+    check: (text) => check(text) && classifySpreadsheetChange(text) === undefined,
+    rule: `${rule}, and ${NO_SPREADSHEET_CHANGE}`,
   };
 }
 
 export const FORMATS: Record<string, TextFormat> = {
   ...TEXT_FORMATS,
-  reference: unchanged(TEXT_FORMATS.text),
-  'new-identifier': unchanged(TEXT_FORMATS.identifier),
-  'new-external-id': unchanged(TEXT_FORMATS['external-id']),
+  reference: refusingSpreadsheetChanges(TEXT_FORMATS.text),
+  'new-identifier': refusingSpreadsheetChanges(TEXT_FORMATS.identifier),
+  'new-external-id': refusingSpreadsheetChanges(TEXT_FORMATS['external-id']),
   paragraph: {
     check: (text) => !/[^\P{Cc}\n\t]/u.test(text) && text.isWellFormed(),
     rule: 'must be text without control characters other than line breaks and tabs',
@@ -111,12 +111,17 @@ export function requireChangedPhone(text: string, stored: string | null, region:
 }
 
 /**
- * Checks the id of a change.
- * @throws AppError VALIDATION_ERROR if it is not the stored id, and a spreadsheet has changed it.
+ * Refuses an id that a spreadsheet has changed, unless it is the stored id, which an earlier version may have accepted.
+ * @param stored - null for a new resource.
+ * @throws AppError VALIDATION_ERROR.
  */
-export function checkChangedId(field: string, id: string | null | undefined, stored: string | null): void {
+export function refuseSpreadsheetChange(
+  field: string,
+  id: string | null | undefined,
+  stored: string | null,
+): void {
   const isNew = typeof id === 'string' && id.trim() !== stored;
-  if (isNew && spreadsheetNumber(id)) throw invalidField(field, UNCHANGED_RULE);
+  if (isNew && classifySpreadsheetChange(id)) throw invalidField(field, NO_SPREADSHEET_CHANGE);
 }
 
 function businessFormats(business: BusinessSettings): Record<string, TextFormat> {

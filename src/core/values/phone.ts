@@ -9,7 +9,7 @@ import {
 import examples from 'libphonenumber-js/mobile/examples';
 import { withoutInvisible } from './case-folding.ts';
 import { withoutQuotes } from './quoted-text.ts';
-import { spreadsheetNumber } from './spreadsheet-number.ts';
+import { classifySpreadsheetChange } from './spreadsheet-change.ts';
 
 const E164 = /^\+[1-9]\d{7,14}$/;
 
@@ -22,7 +22,7 @@ const E164 = /^\+[1-9]\d{7,14}$/;
  */
 export function readPhone(text: string, region: string): string | undefined {
   const typed = withoutQuotes(withoutInvisible(text)).normalize('NFKC');
-  if (spreadsheetNumber(typed)) return undefined;
+  if (classifySpreadsheetChange(typed)) return undefined;
   const compact = typed.replace(/[\s.\p{Pd}\u2212]/gu, '');
   if (!isCountry(region)) return isE164(compact) ? compact : undefined;
   const home = `+${getCountryCallingCode(region)}`;

@@ -10,7 +10,7 @@ import { foldCase } from '../../core/values/case-folding.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import { callingCode, phoneSha256, readPhone } from '../../core/values/phone.ts';
 import { withoutQuotes } from '../../core/values/quoted-text.ts';
-import { spreadsheetNumber } from '../../core/values/spreadsheet-number.ts';
+import { classifySpreadsheetChange } from '../../core/values/spreadsheet-change.ts';
 import { nationalIdKey } from '../../customers/rules.ts';
 import { nearAccountNumbers } from './typing-error-rules.ts';
 
@@ -112,7 +112,7 @@ export function readReference(
 ): Interpretations {
   const text = withoutQuotes((reference ?? '').normalize('NFKC'));
   const isReadable = text.length <= MAX_REFERENCE_LENGTH;
-  const isExact = isReadable && spreadsheetNumber(text) === undefined;
+  const isExact = isReadable && classifySpreadsheetChange(text) === undefined;
   const idKey = isExact ? nationalIdKey(text) : '';
   const typedKey = isExact ? foldCase(text).replace(/[^\p{L}\p{M}\p{N}]/gu, '') : '';
   return {

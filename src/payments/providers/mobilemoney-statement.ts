@@ -3,7 +3,7 @@ import { businessDay, compareDates, parsePlainDate, parseTimestamp } from '../..
 import { type Minor, maxAmountMinor, parseMinor } from '../../core/values/money.ts';
 import { withoutQuotes } from '../../core/values/quoted-text.ts';
 import { referenceKey } from '../../core/values/reference.ts';
-import { spreadsheetNumber } from '../../core/values/spreadsheet-number.ts';
+import { classifySpreadsheetChange } from '../../core/values/spreadsheet-change.ts';
 import { readLocalTime } from './mobilemoney-time.ts';
 import { isChargeWord, isTransferType, isUnitOf, meaningOfStatus } from './mobilemoney-words.ts';
 import type {
@@ -139,7 +139,9 @@ function readLine(head: Head, cells: readonly string[], rules: LineRules): State
   const unreadable = (problem: string) => asUnreadable({ ...EMPTY_LINE, ...facts }, cells, problem);
 
   if (hasSurplus(head, cells)) return unreadable(SURPLUS);
-  const changed = (['receipt', 'linkedReceipt'] as const).find((column) => spreadsheetNumber(cell(column)));
+  const changed = (['receipt', 'linkedReceipt'] as const).find((column) =>
+    classifySpreadsheetChange(cell(column)),
+  );
   if (changed) return unreadable(`${COLUMNS[changed]} ${CHANGED}`);
   const meaning = meaningOfStatus(status);
   const texts = textsOf(head, cell, paidIn ? 'in' : 'out');

@@ -12,7 +12,7 @@ import { isEmail } from '../../core/values/email.ts';
 import { maxAmountMinor, maxAmountText, minorToText, parseMinor } from '../../core/values/money.ts';
 import { isE164, readPhone } from '../../core/values/phone.ts';
 import { withoutQuotes } from '../../core/values/quoted-text.ts';
-import { spreadsheetNumber } from '../../core/values/spreadsheet-number.ts';
+import { classifySpreadsheetChange } from '../../core/values/spreadsheet-change.ts';
 import { isVisibleId, isVisibleText } from '../../core/values/text.ts';
 import type { Column, FileName } from '../format-rules.ts';
 import { type FormatVersion, unguarded } from '../spreadsheet-guard-rules.ts';
@@ -78,7 +78,7 @@ export function readCell(column: Column, raw: string, settings: CellSettings, or
   const trimmed = text.trim();
   if (trimmed === '')
     return column.required ? { problem: 'is empty, but is required', allowed: allowedIn(column) } : EMPTY;
-  const changed = isGuarded ? undefined : spreadsheetNumber(trimmed);
+  const changed = isGuarded ? undefined : classifySpreadsheetChange(trimmed);
   if (changed === 'shortened' && (IDS.has(column.kind) || TEXTS.has(column.kind))) return ROUNDED;
   if (changed === 'decimals' && (IDS.has(column.kind) || (TEXTS.has(column.kind) && /\d{7}/.test(trimmed))))
     return DECIMALS_ADDED;
