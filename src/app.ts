@@ -44,6 +44,7 @@ import { paymentMethodRoutes } from './payment-methods/routes.ts';
 import { paymentRequestRoutes } from './payment-requests/routes.ts';
 import { notificationRoutes } from './payments/notifications/routes.ts';
 import { openPostingQueue } from './payments/posting/commands.ts';
+import { createRefusedCallLog } from './payments/providers/refused-calls.ts';
 import { providerRoutes } from './payments/providers/routes.ts';
 import { paymentRoutes } from './payments/routes.ts';
 import { describeApi } from './platform/api-docs/description.ts';
@@ -80,7 +81,10 @@ export interface AppParts
     'pool' | 'copies' | 'verifier' | 'summaries' | 'reports' | 'replica' | 'probe' | 'refusedWrites'
   > {
   context: Context;
-  /** Measures how long this instance keeps credentials and metadata of identity providers in its caches. */
+  /**
+   * Measures how long this instance keeps credentials and metadata of identity providers in its caches, and how often it warns of
+   * refused calls.
+   */
   stopwatch: Stopwatch;
   /** Shared by all code of this instance that reads events. */
   horizon: HorizonReader;
@@ -137,6 +141,8 @@ export function buildApp({
   };
   const apiKeyUses = createUseRecorder(context, log, stopwatch);
   const sessions = createSessionReader(context, parts.tokens, apiKeyUses, stopwatch);
+
+  const refusedCalls = createRefusedCallLog(stopwatch);
 
   const printer = createPrinter(config);
 
@@ -199,10 +205,10 @@ export function buildApp({
     accountRoutes(api, context, bulkSlots);
     statementRoutes(api, context, printer);
     paymentRoutes(api, context, postingQueue, bulkSlots);
-    paymentRequestRoutes(api, context, postingQueue);
+    paymentRequestRoutes(api, context, postingQueue, refusedCalls);
     notificationRoutes(api, context);
     providerStatusRoutes(api, context);
-    statusQueryRoutes(api, context);
+    statusQueryRoutes(api, context, refusedCalls);
     creditRoutes(api, context);
     approvalRoutes(api, context, { actions: APPROVABLE_ACTIONS, formatAccount: formatAccountNumber });
     reconciliationRoutes(api, context);
@@ -222,7 +228,7 @@ export function buildApp({
     auditRoutes(api, context);
     eventRoutes(api, context, { feed, sessions });
     webhookEndpointRoutes(api, context, horizon);
-    providerRoutes(api, context, postingQueue);
+    providerRoutes(api, context, postingQueue, refusedCalls);
     if (testClock) testClockRoutes(api, testClock);
   }
 

@@ -9,6 +9,7 @@ import { IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
 import type { PostingQueue } from '../payments/posting/commands.ts';
 import { answerRoute } from '../payments/providers/inbound.ts';
+import type { RefusedCallLog } from '../payments/providers/refused-calls.ts';
 import { REQUEST_PROVIDER } from '../payments/providers/registry.ts';
 import { receiveAnswer } from './answer-commands.ts';
 import { requestPayment } from './commands.ts';
@@ -16,7 +17,12 @@ import { NewPaymentRequest, PaymentRequest, requestList } from './schema.ts';
 import { findRequest, listRequests } from './store.ts';
 import { requestsFound, toPaymentRequest } from './view.ts';
 
-export function paymentRequestRoutes(api: Api, context: Context, queue: PostingQueue): void {
+export function paymentRequestRoutes(
+  api: Api,
+  context: Context,
+  queue: PostingQueue,
+  refusedCalls: RefusedCallLog,
+): void {
   const { db, currency } = context;
 
   api.post(
@@ -104,7 +110,7 @@ export function paymentRequestRoutes(api: Api, context: Context, queue: PostingQ
     },
   );
 
-  answerRoute(api, context, REQUEST_PROVIDER, {
+  answerRoute(api, context, refusedCalls, REQUEST_PROVIDER, {
     call: 'requests',
     receiver: REQUEST_PROVIDER.requester,
     unreadable: {

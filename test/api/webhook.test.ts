@@ -1278,16 +1278,30 @@ describe('with a secret', () => {
     expect(rows).toEqual([]);
   });
 
-  it('warns of a refused call in the log, without the secret', async () => {
+  it('warns of refused calls once a minute for each provider, without the secret', async () => {
     const secured = await startServiceForTest({ WEBHOOK_SECRET: 'open sesame' });
+    secured.stopwatch.stop();
     const warned = vi.spyOn(secured.parts.log, 'warn');
-    await notify(secured, {}, { query: '?token=open' });
-    expect(warned.mock.calls).toEqual([
-      [
-        { provider: 'mobilemoney', client: '127.0.0.1' },
-        'A call of the provider was refused: Send the webhook secret as X-Webhook-Secret or as ?token=.',
-      ],
-    ]);
+    const refuse = async (path: string) =>
+      expect((await secured.call('POST', `${path}?token=open`, notification())).status).toBe(401);
+    const line = (provider: string, refusedCalls: number) => [
+      { provider, client: '127.0.0.1', refusedCalls },
+      'A call of the provider was refused: Send the webhook secret as X-Webhook-Secret or as ?token=.',
+    ];
+    const paths = ['', '/validation', '/status/key', '/requests/key'].map(
+      (route) => `/webhooks/payments/mobilemoney${route}`,
+    );
+    for (const path of [...paths, `/v1${paths[0]}`]) await refuse(path);
+    await refuse('/webhooks/payments/tigopesa');
+    const firstLines = [line('mobilemoney', 1), line('tigopesa', 1)];
+    expect(warned.mock.calls).toEqual(firstLines);
+    secured.stopwatch.advance(59_999);
+    await refuse(`${paths[0]}`);
+    expect(warned.mock.calls).toEqual(firstLines);
+    secured.stopwatch.advance(1);
+    await refuse(`${paths[0]}`);
+    await refuse(`${paths[0]}`);
+    expect(warned.mock.calls).toEqual([...firstLines, line('mobilemoney', 6)]);
   });
 });
 
