@@ -28,12 +28,12 @@ describe('Idempotency-Key', () => {
     expect((await service.call('GET', `/accounts/${accountId}`)).body.data.paid).toBe(12.34);
   });
 
-  /** Sends the same POST with the same key to each target, without changing its spelling. */
-  async function postEach(targets: string[], key: string, body: unknown) {
+  /** Sends the same request with the same key to each target, without changing its spelling. */
+  async function sendEach(targets: string[], key: string, body: unknown, method = 'POST') {
     const replies = [];
     for (const path of targets) {
       const headers = { 'idempotency-key': key };
-      const sent = { method: 'POST', path, headers, body: JSON.stringify(body), token: service.adminToken };
+      const sent = { method, path, headers, body: JSON.stringify(body), token: service.adminToken };
       replies.push(await send(service.origin, sent));
     }
     return replies;
@@ -50,7 +50,7 @@ describe('Idempotency-Key', () => {
       `${service.origin}/api/payments`,
       'http://another.example/api/v1/p%61yments?',
     ];
-    const replies = await postEach(spellings, 'spelled', { accountId, amount: 2, paymentMethodId: 2 });
+    const replies = await sendEach(spellings, 'spelled', { accountId, amount: 2, paymentMethodId: 2 });
     expect(replies.map(({ status }) => status)).toEqual(spellings.map(() => 201));
     expect(new Set(replies.map(({ text }) => text)).size).toBe(1);
     const replayed = replies.map(({ headers }) => headers['idempotent-replayed']);
@@ -63,7 +63,7 @@ describe('Idempotency-Key', () => {
     const [first, second] = [await pay(service, accountId, 3), await pay(service, accountId, 4)];
     const encoded = [...String(first.id)].map((digit) => `%3${digit}`).join('');
     const spellings = [first.id, encoded, second.id].map((id) => `/api/payments/${id}/reverse`);
-    const replies = await postEach(spellings, 'reversal', { reason: 'entered twice' });
+    const replies = await sendEach(spellings, 'reversal', { reason: 'entered twice' });
     expect(replies.map(({ status }) => status)).toEqual([200, 200, 200]);
     expect(replies.map(({ text }) => JSON.parse(text).data.id)).toEqual([first.id, first.id, second.id]);
     expect(replies.map(({ headers }) => headers['idempotent-replayed'])).toEqual([
@@ -225,20 +225,20 @@ describe('Idempotency-Key', () => {
     }
 
     /** Repeats a call. Its answer does not fit the API description, because a field is missing. */
-    async function repeat(path: string, body: object, key: string) {
-      const [reply] = await postEach([`/api${path}`], key, body);
+    async function repeat(path: string, body: object, key: string, method = 'POST') {
+      const [reply] = await sendEach([`/api${path}`], key, body, method);
       if (!reply) throw new Error('The repeat has no answer.');
       const isReplay = reply.headers['idempotent-replayed'] === 'true';
       return { status: reply.status, body: JSON.parse(reply.text), isReplay };
     }
 
     /** Expects that the repeat of a call has the answer without the field. */
-    async function expectReplayWithout(field: string, path: string, body: object) {
+    async function expectReplayWithout(field: string, path: string, body: object, method = 'POST') {
       const key = `earlier ${path}`;
-      const first = await service.call('POST', path, body, withKey(key));
+      const first = await service.call(method, path, body, withKey(key));
       const { [field]: _removed, ...data } = first.body.data;
       await removeField(key, `{data,${field}}`, field);
-      const replayed = await repeat(path, body, key);
+      const replayed = await repeat(path, body, key, method);
       expect([replayed.status, replayed.body]).toEqual([first.status, { ...first.body, data }]);
       expect(replayed.isReplay).toBe(true);
     }
@@ -251,6 +251,8 @@ describe('Idempotency-Key', () => {
       await expectReplayWithout('allowedMoves', '/accounts', account);
       const payment = { accountId, amount: 1, paymentMethodId: 2 };
       await expectReplayWithout('externalId', '/payments', payment);
+      const kyc = { verificationType: 'passport', verificationStatus: 'pending' };
+      await expectReplayWithout('documents', `/customers/${customerId}/kyc`, kyc, 'PUT');
     });
 
     it('is sent by a bulk call, also for the items of an interrupted call', async () => {

@@ -42,7 +42,7 @@ describe('a serializer', () => {
     for (const value of ['12', 12, null]) expect(write(Either, { value })).toEqual({ value });
   });
 
-  it('writes an answer to a POST without the required fields that a stored answer does not have, at every depth', () => {
+  it('writes an answer to a change without the required fields that a stored answer does not have, at every depth', () => {
     const some = { inner: {}, list: [] };
     expect(write(Row, some, 'POST')).toEqual(some);
     expect(write(Type.Array(Row), [some, {}], 'POST')).toEqual([some, {}]);

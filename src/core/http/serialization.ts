@@ -9,8 +9,9 @@ const compiled = new Map<string, Serializer>();
  * Fastify's serializers. Each is compiled at the first answer with its schema, because compiling all of them delays the start.
  * Equal schemas share a serializer: those of `/api` and `/api/v1`, and the errors of all routes.
  *
- * The answer to a POST may lack required fields: it can be an answer that an earlier version stored for an Idempotency-Key, before
- * the fields existed. A stored answer is not sent as it is, because it can have fields that the schema does not have.
+ * The answer to a change (any method but GET) may lack required fields: it can be an answer that an earlier version stored for an
+ * Idempotency-Key, before the fields existed. A stored answer is not sent as it is, because it can have fields that the schema does
+ * not have.
  */
 export const buildSerializer: ReturnType<typeof serializerFactory> = (schemas, options) => {
   const compile = serializerFactory()(schemas, options);
@@ -24,16 +25,16 @@ export const buildSerializer: ReturnType<typeof serializerFactory> = (schemas, o
   };
 
   function find(route: Parameters<typeof compile>[0]): Serializer {
-    const isPost = route.method === 'POST';
-    const key = `${JSON.stringify([route.schema, isPost])} ${common}`;
-    const known = compiled.get(key) ?? compile({ ...route, schema: schemaOf(route.schema, isPost) });
+    const isChange = route.method !== 'GET';
+    const key = `${JSON.stringify([route.schema, isChange])} ${common}`;
+    const known = compiled.get(key) ?? compile({ ...route, schema: schemaOf(route.schema, isChange) });
     compiled.set(key, known);
     return known;
   }
 };
 
-function schemaOf(schema: unknown, isPost: boolean): unknown {
-  return isPost ? withoutRequired(withNullables(schema)) : withNullables(schema);
+function schemaOf(schema: unknown, isChange: boolean): unknown {
+  return isChange ? withoutRequired(withNullables(schema)) : withNullables(schema);
 }
 
 /** Replaces `anyOf: [T, null]` by T with `nullable`. For a union, the serializer would validate each value against each part. */
