@@ -3,7 +3,9 @@ import type { Tx } from '../core/database/db.ts';
 import type { VerificationStatus, VerificationType } from '../core/database/tables.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import { AppError, notFound } from '../core/http/errors.ts';
+import { refuseSpreadsheetChange } from '../core/http/validation.ts';
 import type { PlainDate } from '../core/values/dates.ts';
+import { classifySpreadsheetChange } from '../core/values/spreadsheet-change.ts';
 import { lockCustomer, setKycStatus } from '../customers/store.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
@@ -12,6 +14,7 @@ import { checkDocuments, customerStatus, isDecision, refuseVerification } from '
 import type { KycDocument, KycUpdate } from './schema.ts';
 import {
   findCustomersWithExpired,
+  findDocumentNumbers,
   findDocuments,
   findExpiredVerification,
   hasExpiredOn,
@@ -23,7 +26,8 @@ import {
  * Adds a record to the customer's KYC history.
  *
  * @throws AppError FORBIDDEN for a decision without the permission kyc:decide, NOT_FOUND for an unknown customer, VALIDATION_ERROR
- *   for a verification by an expired document, and with status 409 for one by a document with another number that is not confirmed.
+ *   for a document number that a spreadsheet has changed, for a verification by an expired document, and with status 409 for one by
+ *   a document with another number that is not confirmed.
  */
 export async function updateKyc(context: Context, actor: Actor, customerId: number, body: KycUpdate) {
   const mayDecide = mayDo(actor, 'kyc:decide');
@@ -42,6 +46,7 @@ export async function updateKyc(context: Context, actor: Actor, customerId: numb
     const { verificationType, verificationStatus } = body;
     const customer = await lockCustomer(tx, customerId);
     if (!customer) throw notFound('customer', customerId);
+    await refuseChangedNumbers(tx, customerId, documents);
     if (verificationStatus === 'verified') {
       const areEarlier = documents.length === 0;
       const refused = refuseVerification(
@@ -64,6 +69,25 @@ export async function updateKyc(context: Context, actor: Actor, customerId: numb
       kycReviewPending: verificationStatus === 'pending',
     });
   });
+}
+
+/**
+ * Refuses a document number that a spreadsheet has changed, unless an earlier version stored it for this customer.
+ * @throws AppError VALIDATION_ERROR.
+ */
+async function refuseChangedNumbers(
+  tx: Tx,
+  customerId: number,
+  documents: readonly KycDocument[],
+): Promise<void> {
+  const numbers = documents.map((document) => (typeof document === 'string' ? null : document.number));
+  const isChanged = (number: unknown) => typeof number === 'string' && classifySpreadsheetChange(number);
+  if (!numbers.some(isChanged)) return;
+  const stored = await findDocumentNumbers(tx, customerId);
+  for (const [index, number] of numbers.entries()) {
+    if (typeof number === 'string' && !stored.includes(number))
+      refuseSpreadsheetChange(`documents[${index}].number`, number, null);
+  }
 }
 
 const EXPIRY_BATCH = 200;

@@ -66,7 +66,7 @@ const KycDocument = Type.Unsafe<KycDocument>({
   },
   properties: {
     type: { type: 'string', minLength: 1, maxLength: 50, format: 'text' },
-    number: { type: 'string', minLength: 1, maxLength: 100, format: 'reference' },
+    number: { type: 'string', minLength: 1, maxLength: 100, format: 'text' },
     url: { type: 'string', maxLength: 1000, pattern: '^https?://[^\\s]+$', format: 'text' },
     issuedAt: { type: 'string', format: 'calendar-date' },
     expiresAt: { type: 'string', format: 'entry-date' },

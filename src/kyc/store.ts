@@ -54,6 +54,16 @@ export async function findDocuments(
   return rows[0]?.documents ?? [];
 }
 
+/** The numbers of all documents of the customer. */
+export async function findDocumentNumbers(tx: Tx, customerId: number): Promise<(string | null)[]> {
+  const { rows } = await sql<{ number: string | null }>`
+    select distinct document->>'number' as number
+    from kyc_records, jsonb_array_elements(documents) as document where customer_id = ${customerId}`.execute(
+    tx,
+  );
+  return rows.map((row) => row.number);
+}
+
 /** Whether expired documents were already looked for on this business day. */
 export async function hasExpiredOn(db: Db, day: PlainDate): Promise<boolean> {
   const { rows } = await sql`select from last_kyc_expiry where expired_on >= ${day}::date`.execute(db);

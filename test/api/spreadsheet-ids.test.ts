@@ -133,6 +133,35 @@ it('keeps ids that earlier versions stored: they can be read, sent again, and re
   expect(await dataOf(service.call('PUT', `/customers/${id}`, right))).toMatchObject(right);
 });
 
+it('accepts a document number that an earlier version stored for the customer, and refuses it for another', async () => {
+  const [owner, other] = [await newCustomer(service), await newCustomer(service)];
+  const sendTo = ({ id }: { id: number }, number: string) => {
+    const documents = ['a text', { type: 'passport', number: '7' }, { type: 'national_id', number }];
+    const body = { verificationType: 'national_id', verificationStatus: 'pending', documents };
+    return service.call('PUT', `/customers/${id}/kyc`, body);
+  };
+  await dataOf(sendTo(owner, 'to be replaced'));
+  await sql`
+    update kyc_records set documents = replace(documents::text, 'to be replaced', '555555.0')::jsonb
+    where customer_id = ${owner.id}`.execute(service.context.db);
+  expect((await dataOf(sendTo(owner, '555555.0'))).documents[2]).toMatchObject({ number: '555555.0' });
+  for (const refused of [await sendTo(owner, '666666.0'), await sendTo(other, '555555.0')])
+    expect(refused.body.error?.details.fields).toEqual(refusal('documents[2].number'));
+});
+
+it('refuses a stored id in a call that creates, also in bulk', async () => {
+  const { id } = await newCustomer(service);
+  await sql`update customers set external_id = '1001.0' where id = ${id}`.execute(service.context.db);
+  const again = { ...customer, externalId: '1001.0' };
+  expect((await service.call('POST', '/customers', again)).body.error.details.fields).toEqual(
+    refusal('externalId'),
+  );
+  const { body } = await service.call('POST', '/customers/bulk', { items: [again] });
+  expect(body.data.items).toMatchObject([
+    { status: 'failed', error: { details: { fields: refusal('externalId') } } },
+  ]);
+});
+
 describe('a reference that a payer or a program has typed with decimals', () => {
   it('is accepted, but is not the number or the national id with another digit', async () => {
     const { accountNumber } = await newAccount(service);
