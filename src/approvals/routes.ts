@@ -1,4 +1,5 @@
 import type { Actor, Context } from '../core/context.ts';
+import type { Db } from '../core/database/db.ts';
 import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
@@ -23,12 +24,12 @@ interface ApprovalParts {
 }
 
 export function approvalRoutes(api: Api, context: Context, { actions, formatAccount }: ApprovalParts): void {
-  async function show(actor: Actor, rows: readonly ApprovalRow[]) {
-    const allowedMoves = await findAllowedMoves(context.db, actor, rows);
+  async function show(db: Db, actor: Actor, rows: readonly ApprovalRow[]) {
+    const allowedMoves = await findAllowedMoves(db, actor, rows);
     return (row: ApprovalRow) => toApproval(row, allowedMoves(row), context.currency, formatAccount);
   }
-  async function showOne(actor: Actor, row: ApprovalRow) {
-    return (await show(actor, [row]))(row);
+  async function showOne(db: Db, actor: Actor, row: ApprovalRow) {
+    return (await show(db, actor, [row]))(row);
   }
 
   api.get(
@@ -46,7 +47,7 @@ export function approvalRoutes(api: Api, context: Context, { actions, formatAcco
     },
     async (request) => {
       const page = await listApprovals(context.db, request.query);
-      const rows = page.rows.map(await show(actorOf(request), page.rows));
+      const rows = page.rows.map(await show(context.db, actorOf(request), page.rows));
       return okList({ ...page, rows }, 'Approvals found.');
     },
   );
@@ -65,7 +66,7 @@ export function approvalRoutes(api: Api, context: Context, { actions, formatAcco
     },
     async (request) => {
       const row = await getApproval(context.db, request.params.id);
-      return ok(await showOne(actorOf(request), row), 'Approval found.');
+      return ok(await showOne(context.db, actorOf(request), row), 'Approval found.');
     },
   );
 
@@ -89,7 +90,7 @@ export function approvalRoutes(api: Api, context: Context, { actions, formatAcco
     async (request, reply) =>
       repeatable(context, request, reply, async (txContext) => {
         const row = await approve(txContext, actions, actorOf(request), request.params.id);
-        return ok(await showOne(actorOf(request), row), 'Approved and done.');
+        return ok(await showOne(txContext.db, actorOf(request), row), 'Approved and done.');
       }).catch(async (error: unknown) => {
         if (error instanceof OutdatedRequest) await endOutdatedApproval(context, request.params.id);
         throw error;
@@ -113,7 +114,7 @@ export function approvalRoutes(api: Api, context: Context, { actions, formatAcco
     async (request, reply) =>
       repeatable(context, request, reply, async (txContext) => {
         const row = await reject(txContext, actorOf(request), request.params.id, request.body.reason);
-        return ok(await showOne(actorOf(request), row), 'Rejected.');
+        return ok(await showOne(txContext.db, actorOf(request), row), 'Rejected.');
       }),
   );
 
@@ -133,7 +134,7 @@ export function approvalRoutes(api: Api, context: Context, { actions, formatAcco
     async (request, reply) =>
       repeatable(context, request, reply, async (txContext) => {
         const row = await withdraw(txContext, actorOf(request), request.params.id);
-        return ok(await showOne(actorOf(request), row), 'Withdrawn.');
+        return ok(await showOne(txContext.db, actorOf(request), row), 'Withdrawn.');
       }),
   );
 }
