@@ -116,8 +116,8 @@ export function browserSessionRoutes(
         description:
           'Deletes the cookie. A page names its user in `userId`: if the cookie belongs to another user, the answer is ' +
           'VALIDATION_ERROR with status 409, and the session continues. If the session began at an identity provider, the person ' +
-          'is still signed in there. `providerSignOut` then has the address that ends this, if the provider has one. Whoever ' +
-          `opens it returns to the console. ${FOR_PAGES}\`POST /api/auth/logout\`.`,
+          'is still signed in there. `providerSignOut` then has the address that ends this, if the provider has one. After ' +
+          `opening it, the browser returns to the console. ${FOR_PAGES}\`POST /api/auth/logout\`.`,
         querystring: PageUser,
         response: { 200: Envelope(SignedOut, 'Signed out.') },
       },

@@ -141,7 +141,7 @@ function useSignIn() {
   return { problem, isSending, send };
 }
 
-/** Whoever has signed in through an identity provider is still signed in there. */
+/** After a sign-in through an identity provider, the sign-out does not end the session at the provider. */
 function ProviderSignOut() {
   const offered = useSyncExternalStore(onSessionChange, offeredProviderSignOut);
   if (!offered) return null;
