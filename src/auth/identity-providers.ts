@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import * as openid from 'openid-client';
 import { AppError, codeOf, unavailable } from '../core/http/errors.ts';
 import type { TimeLimits } from '../core/time-limits.ts';
@@ -40,7 +41,8 @@ export interface IdentityProviders {
   identify(provider: IdentityProvider, callback: URL, secrets: SignInSecrets): Promise<ProvenIdentity>;
   /**
    * Returns the address at which a browser signs out at the provider (OpenID Connect RP-Initiated Logout 1.0). It contains no ID
-   * token, so most providers ask the person first. Undefined if the provider has no such address, or is unreachable.
+   * token, so most providers ask the person first. Undefined if the provider has no such address, or sends no usable metadata within
+   * `providerSignOutMs`.
    *
    * @param returnTo where the provider sends the browser afterwards.
    */
@@ -56,7 +58,7 @@ export function newSignInSecrets(): SignInSecrets {
 }
 
 export function createIdentityProviders(
-  { identityProviderMs }: Pick<TimeLimits, 'identityProviderMs'>,
+  { identityProviderMs, providerSignOutMs }: Pick<TimeLimits, 'identityProviderMs' | 'providerSignOutMs'>,
   log: { warn(details: object, message: string): void },
   stopwatch: Stopwatch,
 ): IdentityProviders {
@@ -100,6 +102,13 @@ export function createIdentityProviders(
         );
       throw unavailable(cause, PAUSE_AFTER_FAILURE_MS / 1000);
     }
+  }
+
+  function warnOfMissingOffer({ name }: IdentityProvider, detail: string | undefined): void {
+    log.warn(
+      { provider: name, detail },
+      'A user signed out without an offer to sign out at the identity provider, because it sent no usable metadata.',
+    );
   }
 
   return {
@@ -147,16 +156,20 @@ export function createIdentityProviders(
 
     async signOutUrl(provider, returnTo) {
       try {
-        const client = await clientOf(provider);
+        const client = await Promise.race([
+          clientOf(provider),
+          sleep(providerSignOutMs, undefined, { ref: false }),
+        ]);
+        if (!client) {
+          warnOfMissingOffer(provider, 'It did not answer in time.');
+          return undefined;
+        }
         const { end_session_endpoint: endpoint } = client.serverMetadata();
         if (!isUsableAddress(endpoint, provider.issuer)) return undefined;
         return openid.buildEndSessionUrl(client, { post_logout_redirect_uri: returnTo });
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
-        log.warn(
-          { provider: provider.name, detail: error.cause instanceof Error ? error.cause.message : undefined },
-          'A user signed out without an offer to sign out at the identity provider, because it sent no usable metadata.',
-        );
+        warnOfMissingOffer(provider, error.cause instanceof Error ? error.cause.message : undefined);
         return undefined;
       }
     },

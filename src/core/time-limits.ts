@@ -66,6 +66,8 @@ export const TIME_LIMITS = {
   printMs: 10_000,
   /** A request to an identity provider. */
   identityProviderMs: 5_000,
+  /** Waiting for the metadata of an identity provider at a sign-out. Short, because the session cookie is deleted after it. */
+  providerSignOutMs: 1_000,
   /** A delivery to a webhook endpoint. */
   deliveryMs: 10_000,
   /** If an instance dies, another instance takes over its webhook endpoints after this time. */

@@ -712,6 +712,19 @@ describe('GET /auth/:provider?mode=browser', () => {
     expect((await answerOf(renewed)).body.data.user).toBeNull();
   });
 
+  it('ends with a sign-out although the provider does not answer in time', async () => {
+    const provider = await startForgedProvider();
+    provider.state.description = { end_session_endpoint: `${provider.issuer}/logout` };
+    const settings = providerSettings('PLAIN', provider.issuer);
+    const instance = await startInstanceForTest(service, settings);
+    const browser = await signInAtForged(provider, instance.origin);
+    const other = await startInstanceForTest(service, settings, { providerSignOutMs: 1 }); // It has not read the metadata.
+    provider.state.instead = { '/.well-known/openid-configuration': () => {} }; // never answers
+    expect(await signOut(browser, other.origin)).toBeNull();
+    expect(browser.cookies.has('ams_session')).toBe(false);
+    await provider.close();
+  });
+
   async function signInAtForged(provider: Awaited<ReturnType<typeof startForgedProvider>>, origin: string) {
     const browser = createBrowser();
     const begun = await browser.send(`${origin}/api/auth/plain?mode=browser`);
