@@ -67,9 +67,9 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
             .send(statementCsv(made, currency, lang));
         case 'pdf': {
           refuseTooMany(made.statement.rows.length, MAX_PRINTED_ROWS);
-          const document = statementDocument(currency, printer, made, lang);
-          nameUnprintable(reply, printer.unprintableIn(document));
-          const pdf = await printer.print(callerOf(request), 'statement.typ', document);
+          const prepared = printer.prepare(statementDocument(currency, printer, made, lang));
+          nameUnprintable(reply, prepared.unprintable);
+          const pdf = await printer.print(callerOf(request), 'statement.typ', prepared);
           return reply
             .type('application/pdf')
             .header('content-disposition', `inline; filename="${fileName(made)}.pdf"`)

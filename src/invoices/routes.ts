@@ -121,9 +121,10 @@ export function invoiceRoutes(api: Api, context: Context, printer: Printer): voi
       const document = toInvoiceDocument(context, printer, found, request.query.lang ?? 'en');
       const etag = printer.etagOf('invoice.typ', document);
       reply.header('etag', etag);
-      nameUnprintable(reply, printer.unprintableIn(document));
+      const prepared = printer.prepare(document);
+      nameUnprintable(reply, prepared.unprintable);
       if (matchesEtag(request.headers['if-none-match'], etag)) return reply.status(304).send();
-      const pdf = await printer.print(callerOf(request), 'invoice.typ', document);
+      const pdf = await printer.print(callerOf(request), 'invoice.typ', prepared);
       return reply
         .type('application/pdf')
         .header('content-disposition', `inline; filename="${document.number}.pdf"`)

@@ -33,6 +33,12 @@ export interface PrintedDocument {
   company: Company;
 }
 
+/** A document as it is printed: substitutes replace what no font has. */
+export interface PreparedDocument {
+  document: PrintedDocument;
+  unprintable: Unprintable;
+}
+
 /** Files in templates/. */
 type Template = 'invoice.typ' | 'statement.typ';
 
@@ -42,10 +48,9 @@ export interface Printer {
   readonly paybill: string | null;
   /** The ETag of the document that `print` would return, without printing. */
   etagOf(template: Template, document: PrintedDocument): string;
-  /** What `print` replaces by substitutes. */
-  unprintableIn(document: PrintedDocument): Unprintable;
+  prepare(document: PrintedDocument): PreparedDocument;
   /** @throws the errors of `PrintQueue.print`. */
-  print(caller: string, template: Template, document: PrintedDocument): Promise<Buffer>;
+  print(caller: string, template: Template, prepared: PreparedDocument): Promise<Buffer>;
   /** @throws ConfigError if the logo cannot be printed. */
   checkLogo(): Promise<void>;
   close(): void;
@@ -94,17 +99,15 @@ export function createPrinter(config: Config): Printer {
   };
   const characters = fontCharacters(regularFonts());
 
-  function render(caller: string, template: string, document: PrintedDocument): Promise<Buffer> {
-    return queue.print(caller, {
-      template,
-      data: JSON.stringify(replaceUnprintable(characters, document).document),
-      files,
-    });
+  const prepare = (document: PrintedDocument) => replaceUnprintable(characters, document);
+
+  function render(caller: string, template: string, { document }: PreparedDocument): Promise<Buffer> {
+    return queue.print(caller, { template, data: JSON.stringify(document), files });
   }
 
   async function checkLogo(): Promise<void> {
     try {
-      await render('start', 'blank.typ', { company });
+      await render('start', 'blank.typ', prepare({ company }));
     } catch (error) {
       if (!(error instanceof PrintError)) throw error;
       throw new ConfigError([`COMPANY_LOGO cannot be printed: ${error.message}`]);
@@ -115,7 +118,7 @@ export function createPrinter(config: Config): Printer {
     company,
     paybill: config.paybillNumbers[0] ?? null,
     etagOf: (template, document) => `"${sha256(versions[template], JSON.stringify(document)).slice(0, 32)}"`,
-    unprintableIn: (document) => replaceUnprintable(characters, document).unprintable,
+    prepare,
     print: render,
     checkLogo,
     close: queue.close,
