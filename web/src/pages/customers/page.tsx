@@ -9,6 +9,13 @@ import { KYC_TONES } from '../shared/tones.ts';
 
 type Customer = Schemas['Customer'];
 
+/** A key for each problem, so that the compiler reports a missing one. */
+const PHONE_PROBLEMS: Record<NonNullable<Customer['phoneProblem']>, true> = {
+  invalid: true,
+  other_customer: true,
+  other_account: true,
+};
+
 export function Page() {
   const list = useList({ name: 'createdAt', isDescending: true }, [
     kycFilter(),
@@ -87,8 +94,7 @@ function reviewFilter(): Filter {
 }
 
 function phoneFilter(): Filter {
-  const problems: NonNullable<Customer['phoneProblem']>[] = ['invalid', 'other_customer', 'other_account'];
-  return choiceFilter('phoneProblem', t('field.phone'), problems, (problem) =>
+  return choiceFilter('phoneProblem', t('field.phone'), Object.keys(PHONE_PROBLEMS), (problem) =>
     tValue('phoneProblem', problem),
   );
 }
