@@ -1,4 +1,5 @@
 import { amountOf, type Context, type Currency } from '../core/context.ts';
+import type { Db } from '../core/database/db.ts';
 import type { Row } from '../core/database/tables.ts';
 import { PROVIDERS } from '../payments/providers/registry.ts';
 import { findIncompletePulls, findPulls, type PullRow } from './pull-store.ts';
@@ -8,12 +9,22 @@ const MAX_INCOMPLETE_PERIODS = 100;
 
 /** The status of every provider, including providers that have never sent a notification. */
 export async function readProviderStatus({ db }: Pick<Context, 'db'>) {
-  const [watches, pulls, incomplete, gaps] = await Promise.all([
-    findWatches(db),
+  const [heard, pulls, incomplete, gaps] = await Promise.all([
+    readLastHeard(db),
     findPulls(db),
     findIncompletePulls(db, MAX_INCOMPLETE_PERIODS),
     countOpenGaps(db),
   ]);
+  return heard.map((one) => ({
+    ...one,
+    openBalanceGaps: gaps.get(one.provider) ?? 0,
+    pulls: pulls.filter(({ provider }) => provider === one.provider).map((row) => toPull(row, incomplete)),
+  }));
+}
+
+/** When the service last received a notification of each provider. Null for a provider that has never sent one. */
+export async function readLastHeard(db: Db) {
+  const watches = await findWatches(db);
   return Promise.all(
     PROVIDERS.map(async ({ name }) => {
       const watch = watches.find(({ provider }) => provider === name);
@@ -21,8 +32,6 @@ export async function readProviderStatus({ db }: Pick<Context, 'db'>) {
         provider: name,
         lastHeardAt: watch ? await findLastHeard(db, watch) : null,
         silentSince: watch?.silent_since ?? null,
-        openBalanceGaps: gaps.get(name) ?? 0,
-        pulls: pulls.filter(({ provider }) => provider === name).map((row) => toPull(row, incomplete)),
       };
     }),
   );

@@ -1,19 +1,14 @@
 import { Type } from 'typebox';
-import { ACCOUNT_STATUSES, statusesIn } from '../account-status/rules.ts';
+import { ACCOUNT_STATUSES } from '../account-status/rules.ts';
 import { Account } from '../accounts/schema.ts';
 import { examplesOf } from '../core/http/envelope.ts';
 import { Choice, DateText, Money, Nullable, Timestamp } from '../core/http/fields.ts';
 import { LastProof } from '../proof/schema.ts';
 import { AccountSummary } from '../reports/summary-schema.ts';
+import { DAYS_SHOWN, LATE_STATUSES, MOST_LATE_ACCOUNTS, REJECTED_DAYS } from './today-rules.ts';
 
 const UNREADABLE = 'Null if the caller may not read it.';
 const Count = Nullable(Type.Integer({ description: UNREADABLE }));
-
-/** The statuses of late accounts: their balances are the outstanding sum of the portfolio summary. */
-export const LATE_STATUSES = statusesIn('receivable');
-export const MOST_LATE_ACCOUNTS = 8;
-/** A notification stays rejected after staff have dealt with it, so only those of the last days, including today, are counted. */
-export const REJECTED_DAYS = 7;
 
 export const TodayWork = Type.Object(
   {
@@ -92,8 +87,6 @@ const MoneyOfDays = Type.Object(
   },
   { title: 'MoneyOfDays', description: 'The money of today, or of the week from Monday to today.' },
 );
-
-export const DAYS_SHOWN = 7;
 
 export const TodayMoney = Type.Object(
   {

@@ -8,7 +8,7 @@ import { type Actor, amountOf, type Context, today } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import type { Page } from '../core/http/envelope.ts';
 import { addDays, compareDates, mondayOf, type PlainDate } from '../core/values/dates.ts';
-import { readProviderStatus } from '../lost-notifications/view.ts';
+import { readLastHeard } from '../lost-notifications/view.ts';
 import { notificationList } from '../payments/notifications/schema.ts';
 import { listNotifications } from '../payments/notifications/store.ts';
 import { paymentList } from '../payments/schema.ts';
@@ -21,50 +21,41 @@ import { summarizeAccounts } from '../reports/summary-view.ts';
 import { mayDo, type Permission } from '../rights.ts';
 import { webhookEndpointList } from '../webhook-endpoints/schema.ts';
 import { listEndpoints } from '../webhook-endpoints/store.ts';
-import { DAYS_SHOWN, LATE_STATUSES, MOST_LATE_ACCOUNTS, REJECTED_DAYS } from './today-schema.ts';
+import { DAYS_SHOWN, isSilent, LATE_STATUSES, MOST_LATE_ACCOUNTS, REJECTED_DAYS } from './today-rules.ts';
 
 const WEEK = 7;
-const SILENT_AFTER_MS = 24 * 3_600_000;
 
-/** The work that waits for staff. A part that the actor may not read is null. */
+/**
+ * The work that waits for staff. A part that the actor may not read is null. Reads one part after another, so that a page view
+ * takes one connection of the pool for requests, and not most of them.
+ */
 export async function readWork(context: Context, actor: Actor) {
   const { db } = context;
   const date = today(context);
-  const ifAllowed = <T>(permission: Permission, read: () => Promise<T>) =>
+  const ifAllowed = async <T>(permission: Permission, read: () => Promise<T>) =>
     mayDo(actor, permission) ? read() : null;
   const notifications = (query: Record<string, unknown>) =>
     countOf(listNotifications(db, notificationList.plan({ ...query, limit: 1 }, context)));
-  const rejectedFrom = addDays(date, 1 - REJECTED_DAYS);
 
-  const [
-    unmatchedPayments,
-    conflicts,
-    rejectedNotifications,
-    pendingApprovals,
-    failingWebhookEndpoints,
-    providers,
-    proof,
-    lateAccounts,
-  ] = await Promise.all([
-    ifAllowed('payments:read', () =>
+  return {
+    date,
+    unmatchedPayments: await ifAllowed('payments:read', () =>
       countOf(
         listPayments(db, paymentList.plan({ 'filter[status]': { eq: 'unmatched' }, limit: 1 }, context)),
       ),
     ),
-    ifAllowed('payers:read', () => notifications({ 'filter[outcome]': { eq: 'conflict' } })),
-    ifAllowed('payers:read', async () => ({
-      from: rejectedFrom,
-      count: await notifications({
-        'filter[status]': { eq: 'rejected' },
-        'filter[createdAt]': { gte: rejectedFrom },
-      }),
-    })),
-    ifAllowed('approvals:decide', () =>
+    conflicts: await ifAllowed('payers:read', () => notifications({ 'filter[outcome]': { eq: 'conflict' } })),
+    rejectedNotifications: await ifAllowed('payers:read', async () => {
+      const from = addDays(date, 1 - REJECTED_DAYS);
+      const query = { 'filter[status]': { eq: 'rejected' }, 'filter[createdAt]': { gte: from } };
+      return { from, count: await notifications(query) };
+    }),
+    pendingApprovals: await ifAllowed('approvals:decide', () =>
       countOf(
         listApprovals(db, approvalList.plan({ 'filter[status]': { eq: 'pending' }, limit: 1 }, context)),
       ),
     ),
-    ifAllowed('webhook-endpoints:administer', () =>
+    failingWebhookEndpoints: await ifAllowed('webhook-endpoints:administer', () =>
       countOf(
         listEndpoints(
           db,
@@ -72,20 +63,11 @@ export async function readWork(context: Context, actor: Actor) {
         ),
       ),
     ),
-    ifAllowed('payers:read', () => readProviders(context)),
-    ifAllowed('reports:read', async () => toLastProof(await findLastResult(db), context.clock.now())),
-    readLateAccounts(context, actor, date),
-  ]);
-  return {
-    date,
-    unmatchedPayments,
-    conflicts,
-    rejectedNotifications,
-    pendingApprovals,
-    failingWebhookEndpoints,
-    providers,
-    proof,
-    lateAccounts,
+    providers: await ifAllowed('payers:read', () => readProviders(context)),
+    proof: await ifAllowed('reports:read', async () =>
+      toLastProof(await findLastResult(db), context.clock.now()),
+    ),
+    lateAccounts: await readLateAccounts(context, actor, date),
   };
 }
 
@@ -93,13 +75,10 @@ async function countOf(page: Promise<Page<unknown>>): Promise<number> {
   return (await page).pagination.total ?? 0;
 }
 
-/** Does not use only `silentSince`, because the service sets it only for a provider that has sent notifications for weeks. */
-async function readProviders(context: Context) {
-  const nowMs = context.clock.now().getTime();
-  return (await readProviderStatus(context)).flatMap(({ provider, lastHeardAt, silentSince }) => {
+async function readProviders({ db, clock }: Context) {
+  return (await readLastHeard(db)).flatMap(({ provider, lastHeardAt, silentSince }) => {
     if (lastHeardAt === null) return [];
-    const isSilent = silentSince !== null || nowMs - Date.parse(lastHeardAt) > SILENT_AFTER_MS;
-    return [{ provider, lastHeardAt, isSilent }];
+    return [{ provider, lastHeardAt, isSilent: isSilent({ lastHeardAt, silentSince }, clock.now()) }];
   });
 }
 

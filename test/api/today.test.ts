@@ -14,7 +14,7 @@ import {
 
 const TODAY = '2026-11-18'; // a Wednesday
 
-describe('the work of today', () => {
+describe('the work of a company', () => {
   const service = useService();
 
   it('has the counts of the lists, and the accounts that have been late for the longest time', async () => {
@@ -42,6 +42,10 @@ describe('the work of today', () => {
       await dataOf(service.call('GET', `/accounts/${late.id}?expand=customer`)),
     );
   });
+});
+
+describe('the work of today', () => {
+  const service = useService();
 
   it('says that a provider is silent after 24 hours without a notification', async () => {
     setToday(service, TODAY);
@@ -53,7 +57,33 @@ describe('the work of today', () => {
     ]);
   });
 
+  it('takes at most two connections of the pool for requests', async () => {
+    await newAccount(service, { activationDate: '2026-10-01' });
+    const { pool } = service.parts;
+    let taken = 0;
+    let mostTaken = 0;
+    const take = () => {
+      taken += 1;
+      mostTaken = Math.max(mostTaken, taken);
+    };
+    const release = () => {
+      taken -= 1;
+    };
+    pool.on('acquire', take).on('release', release);
+    await dataOf(service.call('GET', '/reports/today'));
+    pool.off('acquire', take).off('release', release);
+    expect(mostTaken).toBeGreaterThan(0);
+    expect(mostTaken).toBeLessThanOrEqual(2); // a page of a list, and the count of its rows
+  });
+
   it('is null where the caller has no permission', async () => {
+    setToday(service, TODAY);
+    const { id } = await newAccount(service, { activationDate: '2026-05-01' }); // later than any other
+    const first = ({ lateAccounts }: { lateAccounts: { accounts: object[] } }) => lateAccounts.accounts[0];
+    const all = await dataOf(service.call('GET', '/reports/today'));
+    expect(first(all)).toMatchObject({ id, customer: expect.any(Object) });
+    expect(Object.entries(all).filter(([, part]) => part === null)).toEqual([]);
+
     const agent = await service.tokenOf('agent');
     expect(await dataOf(service.call('GET', '/reports/today', undefined, { token: agent }))).toMatchObject({
       unmatchedPayments: expect.any(Number),
@@ -64,13 +94,11 @@ describe('the work of today', () => {
       providers: null,
       proof: null,
     });
-    await newAccount(service, { activationDate: '2026-10-01' });
-    const key = await newApiKey(service, ['accounts:read']);
-    const { unmatchedPayments, lateAccounts } = await dataOf(
-      service.call('GET', '/reports/today', undefined, { token: key.key }),
-    );
-    expect(unmatchedPayments).toBeNull();
-    expect(lateAccounts.accounts[0]).not.toHaveProperty('customer');
+    const { key } = await newApiKey(service, ['accounts:read']);
+    const ofKey = await dataOf(service.call('GET', '/reports/today', undefined, { token: key }));
+    expect(ofKey.unmatchedPayments).toBeNull();
+    expect(first(ofKey)).toMatchObject({ id });
+    expect(first(ofKey)).not.toHaveProperty('customer');
   });
 });
 
