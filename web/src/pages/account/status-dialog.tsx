@@ -4,12 +4,7 @@ import { t, tValue } from '../../i18n/index.ts';
 import { TextAreaField } from '../../ui/form.tsx';
 import { outcomeOf, withApprovalHint } from '../shared/approval.ts';
 import { FormDialog } from '../shared/form-dialog.tsx';
-
-/** A status to which staff can change an account. Only the service sets `pending` and `completed`. */
-export type Move = Exclude<Schemas['AccountStatus'], 'pending' | 'completed'>;
-
-/** A change to one of these statuses gives up the unpaid balance, so it may need approval. */
-const BALANCE_REMOVING_MOVES: readonly Move[] = ['written_off', 'cancelled'];
+import { BALANCE_REMOVING_MOVES, type Move } from './status-moves.ts';
 
 interface StatusDialogProps {
   account: Schemas['Account'];
