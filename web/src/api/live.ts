@@ -1,42 +1,9 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { sendSignedIn } from './client.ts';
-import type { Schemas } from './paths.ts';
+import { COLLECT_MS, concerns, KINDS, type Kind, kindOf, type LiveEvent } from './live-queries.ts';
 import { may } from './session.ts';
 
-type Resource = Schemas['Event']['resource'];
-
-interface LiveEvent {
-  type: string;
-  resource: Resource;
-  resourceId: number | null;
-  accountId: number | null;
-}
-
 const RECONNECT_MS = 2_000;
-const TODAY = '/api/reports/today';
-const ACCOUNT = '/api/accounts/{id}/overview';
-/**
- * Queries are read once for all events that arrive within this time, by kind of query. The work of today counts the rows of several
- * lists, and a report reads many rows.
- */
-const COLLECT_MS = { report: 60_000, today: 3_000, other: 300 };
-
-/** The path prefixes of the queries that show a resource. Default: the plural, such as `/api/products` for `product`. */
-const PATHS: Readonly<Partial<Record<Resource, readonly string[]>>> = {
-  account: ['/api/accounts', '/api/approvals', '/api/reports'],
-  payment: ['/api/payments', '/api/accounts', '/api/approvals', '/api/reports', '/api/reconciliations'],
-  approval: ['/api/approvals', '/api/payments/{id}', '/api/accounts/{id}', TODAY],
-  payment_request: ['/api/payment-requests', ACCOUNT],
-  invoice: ['/api/invoices', ACCOUNT],
-  status_query: ['/api/status-queries'],
-  notification: ['/api/notifications', '/api/payments', TODAY],
-  provider_statement: ['/api/reconciliations'],
-  commission_rule: ['/api/commissions'],
-  webhook_endpoint: ['/api/webhook-endpoints', TODAY],
-  proof: [TODAY],
-};
-/** After these events all queries are repeated, because the imported or deleted rows have no events of their own. */
-const BULK_EVENTS = ['import.completed', 'import.undone'];
 
 /**
  * Follows the stream of events, and repeats the queries that an event concerns. Closes the stream while the page is hidden,
@@ -95,14 +62,6 @@ async function run(queries: QueryClient, signal: AbortSignal, mayMissEvents: boo
   }
 }
 
-type Kind = keyof typeof COLLECT_MS;
-const KINDS = Object.keys(COLLECT_MS) as Kind[];
-
-function kindOf(path: string): Kind {
-  if (path === TODAY) return 'today';
-  return path.startsWith('/api/reports') ? 'report' : 'other';
-}
-
 async function open(after: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
   const url = new URL(`/api/events?${after}`, location.origin);
   const headers = { accept: 'text/event-stream' };
@@ -131,18 +90,4 @@ async function* messagesOf(
       if (data !== '') yield { id: fieldOf('id'), data };
     }
   }
-}
-
-/** Whether one of the events can change the result of a query. A query of one account ignores the events of other accounts. */
-function concerns(queryKey: readonly unknown[], events: readonly LiveEvent[]): boolean {
-  const [, path, init] = queryKey as [string, string, { params?: { path?: Record<string, number> } }?];
-  if (typeof path !== 'string') return false;
-  const parameters = init?.params?.path ?? {};
-  const ofAccount = path.startsWith('/api/accounts/{') ? (parameters.id ?? parameters.accountId) : undefined;
-  return events.some((event) => {
-    if (BULK_EVENTS.includes(event.type)) return true;
-    const prefixes = PATHS[event.resource] ?? [`/api/${event.resource.replaceAll('_', '-')}s`];
-    if (!prefixes.some((prefix) => path.startsWith(prefix))) return false;
-    return ofAccount === undefined || event.accountId === null || event.accountId === ofAccount;
-  });
 }

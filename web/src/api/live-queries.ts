@@ -1,0 +1,66 @@
+import type { Schemas } from './paths.ts';
+
+type Resource = Schemas['Event']['resource'];
+
+export interface LiveEvent {
+  type: string;
+  resource: Resource;
+  resourceId: number | null;
+  accountId: number | null;
+}
+
+const TODAY = '/api/reports/today';
+const MONEY = '/api/reports/today/money';
+const ACCOUNT = '/api/accounts/{id}/overview';
+/**
+ * Queries are read once for all events that arrive within this time, by kind of query. The work of today counts the rows of several
+ * lists, and a report reads many rows. The service gives the same money of today for a minute.
+ */
+export const COLLECT_MS = { money: 60_000, report: 15_000, today: 3_000, other: 300 };
+
+export type Kind = keyof typeof COLLECT_MS;
+export const KINDS = Object.keys(COLLECT_MS) as Kind[];
+
+export function kindOf(path: string): Kind {
+  if (path === TODAY) return 'today';
+  if (path === MONEY) return 'money';
+  return path.startsWith('/api/reports') ? 'report' : 'other';
+}
+
+/**
+ * The paths of the queries that show a resource. `*` at the end stands for any text. Default: the plural, such as `/api/products*`
+ * for `product`.
+ */
+const PATHS: Readonly<Partial<Record<Resource, readonly string[]>>> = {
+  account: ['/api/accounts*', '/api/approvals*', '/api/reports*'],
+  payment: ['/api/payments*', '/api/accounts*', '/api/approvals*', '/api/reports*', '/api/reconciliations*'],
+  approval: ['/api/approvals*', '/api/payments/{id}*', '/api/accounts/{id}*', TODAY],
+  payment_request: ['/api/payment-requests*', ACCOUNT],
+  invoice: ['/api/invoices*', ACCOUNT],
+  status_query: ['/api/status-queries*'],
+  notification: ['/api/notifications*', '/api/payments*', TODAY],
+  provider_statement: ['/api/reconciliations*'],
+  commission_rule: ['/api/commissions*'],
+  webhook_endpoint: ['/api/webhook-endpoints*', TODAY],
+  proof: [TODAY],
+};
+/** After these events all queries are repeated, because the imported or deleted rows have no events of their own. */
+const BULK_EVENTS = ['import.completed', 'import.undone'];
+
+/** Whether one of the events can change the result of a query. A query of one account ignores the events of other accounts. */
+export function concerns(queryKey: readonly unknown[], events: readonly LiveEvent[]): boolean {
+  const [, path, init] = queryKey as [string, string, { params?: { path?: Record<string, number> } }?];
+  if (typeof path !== 'string') return false;
+  const parameters = init?.params?.path ?? {};
+  const ofAccount = path.startsWith('/api/accounts/{') ? (parameters.id ?? parameters.accountId) : undefined;
+  return events.some((event) => {
+    if (BULK_EVENTS.includes(event.type)) return true;
+    const patterns = PATHS[event.resource] ?? [`/api/${event.resource.replaceAll('_', '-')}s*`];
+    if (!patterns.some((pattern) => matches(path, pattern))) return false;
+    return ofAccount === undefined || event.accountId === null || event.accountId === ofAccount;
+  });
+}
+
+function matches(path: string, pattern: string): boolean {
+  return pattern.endsWith('*') ? path.startsWith(pattern.slice(0, -1)) : path === pattern;
+}
