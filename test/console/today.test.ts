@@ -68,28 +68,31 @@ describe.skipIf(!HAS_BROWSER)('the page Today', () => {
       const [today, week] = await page.locator('.stat-change').all();
       return today && week && [await textOf(today), await textOf(week)];
     };
-    const page = await console.open('/today');
-    expect(await changes(page)).toEqual([
+    // The service sums up the money once a minute at most, so the browser gets answers with other sums for the week before.
+    const changesFrom = async (received: number) => {
+      const page = await console.open('/find');
+      await page.route('**/api/reports/today/money', async (route) => {
+        const response = await route.fetch();
+        const { data, ...rest } = await response.json();
+        for (const { before } of [data.day, data.week]) before.received = received;
+        await route.fulfill({ response, json: { ...rest, data } });
+      });
+      await page.goto(`${console.origin}/today`);
+      const texts = await changes(page);
+      await expectAccessible(page);
+      await page.context().close();
+      return texts;
+    };
+    expect(await changesFrom(0)).toEqual([
       `Nothing was received last ${day}`,
       `Nothing was received last week up to ${day}`,
     ]);
-    await expectAccessible(page);
-    await page.context().close();
-    const other = await newAccount(console, { activationDate: dayBefore(7) });
-    const changesAfter = async (amount: number) => {
-      const payment = { accountId: other.id, amount, paymentMethodId: 2, paymentDate: dayBefore(7) };
-      await console.call('POST', '/payments', payment);
-      const next = await console.open('/today');
-      const texts = await changes(next);
-      await next.context().close();
-      return texts;
-    };
-    expect(await changesAfter(1000)).toEqual([
+    expect(await changesFrom(1000)).toEqual([
       `100% more than last ${day}: KES 1,000.00`,
       `100% more than last week up to ${day}: KES 1,000.00`,
     ]);
-    expect((await changesAfter(1000))?.[0]).toBe(`As much as last ${day}: KES 2,000.00`);
-    expect((await changesAfter(2000))?.[0]).toBe(`50% less so far than last ${day}: KES 4,000.00`);
+    expect((await changesFrom(2000))?.[0]).toBe(`As much as last ${day}: KES 2,000.00`);
+    expect((await changesFrom(4000))?.[0]).toBe(`50% less so far than last ${day}: KES 4,000.00`);
   });
 
   it.each([
@@ -127,7 +130,7 @@ describe.skipIf(!HAS_BROWSER)('the page Today', () => {
     await row.getByText('0 violations').waitFor();
   });
 
-  it('counts the rejected notifications of the last seven days, and links to exactly these', async () => {
+  it('counts the rejected notifications of some days, and links to exactly these', async () => {
     const setClock = (now: string | null) => console.call('PUT', '/test/clock', { now });
     const noonBefore = (days: number) => `${dayBefore(days)}T09:00:00Z`;
     const reject = async (TransAmount: string) => {
@@ -144,8 +147,7 @@ describe.skipIf(!HAS_BROWSER)('the page Today', () => {
     await setClock(noonBefore(6));
     await reject('on the first of the seven days');
     await setClock(null);
-    const countOn = (page: Page) =>
-      page.locator('.rows li', { hasText: 'Rejected notifications of the last seven days' });
+    const countOn = (page: Page) => page.locator('.rows li', { hasText: 'Rejected notifications since ' });
     const page = await console.open('/today');
     await countOn(page).locator('.badge.bad', { hasText: /^1$/ }).waitFor();
     await countOn(page).getByRole('link').click();
@@ -154,6 +156,17 @@ describe.skipIf(!HAS_BROWSER)('the page Today', () => {
     await setClock(noonBefore(-1));
     const nextDay = await console.open('/today'); // The first window has cached the settings of today.
     await countOn(nextDay).locator('.badge.good', { hasText: /^0$/ }).waitFor();
+  });
+
+  it('shows the date of its figures, which changes at midnight', async () => {
+    const page = await console.open('/find');
+    await page.route('**/api/reports/today', async (route) => {
+      const response = await route.fetch();
+      const { data, ...rest } = await response.json();
+      await route.fulfill({ response, json: { ...rest, data: { ...data, date: '2031-01-05' } } });
+    });
+    await page.goto(`${console.origin}/today`);
+    await page.locator('.page-head .eyebrow').getByText('5 Jan 2031').waitFor();
   });
 
   it('is not the first page of an agent, and shows agents no reports', async () => {

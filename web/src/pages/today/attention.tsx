@@ -45,7 +45,7 @@ function Rows({ rejectedNotifications: rejected, providers, proof, ...counts }: 
       {rejected && (
         <Count
           href={`/unmatched?view=rejected&from=${rejected.from}`}
-          label={t('today.rejected')}
+          label={t('today.rejected', { day: format.dayAndMonth(rejected.from) })}
           tone="bad"
           count={rejected.count}
         />

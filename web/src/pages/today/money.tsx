@@ -92,7 +92,7 @@ function describeChange(
   return t(`today.${of}.${direction}`, { change, day, amount });
 }
 
-/** The money received on each of the last seven days. Empty if it could not be read, which `MoneyStats` says. */
+/** The money received on each of the last days. Empty if it could not be read, which `MoneyStats` says. */
 export function MoneyPanel() {
   const { data, error } = useMoney();
   if (!data && error) return null;
