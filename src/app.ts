@@ -82,8 +82,8 @@ export interface AppParts
   > {
   context: Context;
   /**
-   * Measures how long this instance keeps credentials and metadata of identity providers in its caches, and how often it warns of
-   * refused calls.
+   * Measures how long this instance keeps credentials, metadata of identity providers and the money of today in its caches, and how
+   * often it warns of refused calls.
    */
   stopwatch: Stopwatch;
   /** Shared by all code of this instance that reads events. */
@@ -221,7 +221,7 @@ export function buildApp({
     commissionRoutes(api, context);
     searchRoutes(api, context);
     reportRoutes(api, context, { copies, summaries, reports });
-    overviewRoutes(api, context, summaries);
+    overviewRoutes(api, context, { summaries, stopwatch });
     exportRoutes(api, context, copies);
     importRoutes(api, context, copies);
     proofRoutes(api, context, verifier);

@@ -1,17 +1,24 @@
 import type { Context } from '../core/context.ts';
 import type { LongReads } from '../core/database/long-reads.ts';
-import { actorOf, callerOf } from '../core/http/access.ts';
+import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, ok } from '../core/http/envelope.ts';
 import { IdParams } from '../core/http/fields.ts';
 import { setSnapshotAge } from '../core/http/snapshot-age.ts';
+import type { Stopwatch } from '../core/values/dates.ts';
 import { AccountOverview } from './account-schema.ts';
 import { readAccountOverview } from './account-view.ts';
 import { TodayMoney, TodayWork } from './today-schema.ts';
-import { readWork, summarizeToday } from './today-view.ts';
+import { createMoneyReader, readWork } from './today-view.ts';
 
-export function overviewRoutes(api: Api, context: Context, summaries: LongReads): void {
+interface OverviewParts {
+  summaries: LongReads;
+  stopwatch: Stopwatch;
+}
+
+export function overviewRoutes(api: Api, context: Context, { summaries, stopwatch }: OverviewParts): void {
   const { limits } = context.config;
+  const readMoney = createMoneyReader(summaries, context, stopwatch);
 
   api.get(
     '/accounts/:id/overview',
@@ -59,15 +66,13 @@ export function overviewRoutes(api: Api, context: Context, summaries: LongReads)
         summary: 'Show the money of today and this week',
         description:
           'The money received today and since Monday, each compared with the same days of the week before, and the outstanding sum. ' +
-          'The figures are those of `GET /reports/payments` and `GET /reports/accounts/summary`, from one snapshot. Like a summary, the answer ' +
-          'reads all accounts, so request it at most once a minute.',
+          'The figures are those of `GET /reports/payments` and `GET /reports/accounts/summary`, from one snapshot. An ' +
+          'instance sums up the money once a minute at most: until then, every caller gets the same answer. Its age is in `Snapshot-Age`.',
         response: { 200: Envelope(TodayMoney, 'Money summed up.') },
       },
     },
-    async (request, reply) => {
-      const { value, takenAtMs } = await summaries.read(callerOf(request), (tx) =>
-        summarizeToday(tx, context),
-      );
+    async (_request, reply) => {
+      const { value, takenAtMs } = await readMoney();
       setSnapshotAge(reply, takenAtMs);
       return ok(value, 'Money summed up.');
     },

@@ -6,8 +6,10 @@ import { approvalList } from '../approvals/schema.ts';
 import { listApprovals } from '../approvals/store.ts';
 import { type Actor, amountOf, type Context, today } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
+import type { LongReads } from '../core/database/long-reads.ts';
+import type { Snapshot } from '../core/database/replica.ts';
 import type { Page } from '../core/http/envelope.ts';
-import { addDays, compareDates, mondayOf, type PlainDate } from '../core/values/dates.ts';
+import { addDays, compareDates, mondayOf, type PlainDate, type Stopwatch } from '../core/values/dates.ts';
 import { readLastHeard } from '../lost-notifications/view.ts';
 import { notificationList } from '../payments/notifications/schema.ts';
 import { listNotifications } from '../payments/notifications/store.ts';
@@ -17,7 +19,7 @@ import { findLastResult } from '../proof/result-store.ts';
 import { toLastProof } from '../proof/view.ts';
 import { paymentSums, type Sums } from '../reports/payments-store.ts';
 import { daysOf } from '../reports/rules.ts';
-import { summarizeAccounts } from '../reports/summary-view.ts';
+import { readCollectionRate, summarizeAccounts } from '../reports/summary-view.ts';
 import { mayDo, type Permission } from '../rights.ts';
 import { webhookEndpointList } from '../webhook-endpoints/schema.ts';
 import { listEndpoints } from '../webhook-endpoints/store.ts';
@@ -102,16 +104,41 @@ async function readLateAccounts(context: Context, actor: Actor, day: PlainDate) 
   };
 }
 
+/**
+ * At most this old, a result serves all callers. The console waits as long after an event before it reads the money again, so the
+ * result then includes the event.
+ */
+const MAX_AGE_MS = 60_000;
+
+/** Reads the money of a business day once for all callers, because the read takes seconds in a large portfolio. */
+export function createMoneyReader(summaries: LongReads, context: Context, stopwatch: Stopwatch) {
+  let last: { day: PlainDate; startedAtMs: number; result: Promise<Snapshot<Money>> } | undefined;
+  return (): Promise<Snapshot<Money>> => {
+    const day = today(context);
+    if (last?.day === day && stopwatch.now() - last.startedAtMs < MAX_AGE_MS) return last.result;
+    const result = summaries.read('money of today', (tx) => summarizeToday(tx, context, day));
+    const reading = { day, startedAtMs: stopwatch.now(), result };
+    last = reading;
+    result.catch(() => {
+      if (last === reading) last = undefined; // The next caller reads again. The present ones get the error.
+    });
+    return result;
+  };
+}
+
+type Money = Awaited<ReturnType<typeof summarizeToday>>;
+
 /** The money received today and this week, compared with the week before, and the state of the portfolio, from one snapshot. */
-export async function summarizeToday(tx: Tx, context: Omit<Context, 'db'>) {
+async function summarizeToday(tx: Tx, context: Omit<Context, 'db'>, day: PlainDate) {
   const { currency } = context;
-  const day = today(context);
   const monday = mondayOf(day);
   const period = { startDate: addDays(monday, -WEEK), endDate: day };
   const sums = (await paymentSums(tx, period)).filter(isOfDay);
   const ofDay = await summarizeAccounts(tx, context, { startDate: day, endDate: day });
-  const ofWeek =
-    monday === day ? ofDay : await summarizeAccounts(tx, context, { startDate: monday, endDate: day });
+  const rateOfWeek =
+    monday === day
+      ? ofDay.collectionRate
+      : await readCollectionRate(tx, context, { startDate: monday, endDate: day });
 
   const moneyOf = (startDate: PlainDate, endDate: PlainDate) => {
     const rows = sums.filter(
@@ -130,14 +157,14 @@ export async function summarizeToday(tx: Tx, context: Omit<Context, 'db'>) {
       refunded: sumOf((row) => BigInt(row.refunded_minor)),
     };
   };
-  const compared = (startDate: PlainDate, { collectionRate }: typeof ofDay) => {
+  const compared = (startDate: PlainDate, collectionRate: typeof rateOfWeek) => {
     const { refunded: _, ...before } = moneyOf(addDays(startDate, -WEEK), addDays(day, -WEEK));
     return { ...moneyOf(startDate, day), collectionRate, before };
   };
   return {
     currency: currency.code,
-    day: compared(day, ofDay),
-    week: compared(monday, ofWeek),
+    day: compared(day, ofDay.collectionRate),
+    week: compared(monday, rateOfWeek),
     days: daysOf({ startDate: addDays(day, 1 - DAYS_SHOWN), endDate: day }, day).map((date) => ({
       date,
       received: moneyOf(date, date).received,

@@ -1,5 +1,5 @@
 import { ACCOUNT_STATUSES, isStatusIn, statusesIn } from '../account-status/rules.ts';
-import { amountOf, type Context, today, totalOf } from '../core/context.ts';
+import { amountOf, type Context, type Currency, today, totalOf } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import type { Minor } from '../core/values/money.ts';
 import {
@@ -48,17 +48,9 @@ export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, pe
     arrears: money(rows, 'arrears'),
     accountsUrl: urlIfToday(url),
   });
-  const ratio = (numerator: Minor, denominator: Minor, accounts: number, url: string) => ({
-    numerator: amount(numerator),
-    denominator: amount(denominator),
-    ratio: ratioOf(numerator, denominator),
-    asOf: days.asOf,
-    count: accounts,
-    accountsUrl: urlIfToday(url),
-  });
+  const ratio = ratioAt(days, currency);
 
-  const sold = figures.filter(({ status_then }) => !isStatusIn(status_then, 'saleUndone'));
-  const soldOnly = statusNotIn(statusesIn('saleUndone'));
+  const sold = soldIn(figures);
   const receivables = addUp(figures, 'outstanding');
   const buckets = BUCKETS.map((_, i) => figures.filter(({ bucket }) => bucket === i));
   const balances = buckets.map((rows) => addUp(rows, 'outstanding'));
@@ -97,20 +89,15 @@ export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, pe
     byProduct: products.flatMap(({ id, name }) => {
       const rows = sold.filter(({ product_id }) => product_id === id);
       if (count(rows, 'accounts') === 0) return [];
-      const url = accountsUrl({ '[productId]': id, ...soldOnly });
+      const url = accountsUrl({ '[productId]': id, ...SOLD_ONLY });
       return [{ productId: id, productName: name, ...group(rows, url) }];
     }),
-    collectionRate: ratio(
-      addUp(sold, 'collected_instalments'),
-      addUp(sold, 'due_in_period'),
-      count(sold, 'accounts'),
-      accountsUrl(soldOnly),
-    ),
+    collectionRate: collectionRateOf(figures, ratio),
     repaymentRate: ratio(
       addUp(sold, 'repaid'),
       addUp(sold, 'due_to_date'),
       count(sold, 'begun'),
-      accountsUrl({ ...soldOnly, '[activationDate][lte]': days.asOf }),
+      accountsUrl({ ...SOLD_ONLY, '[activationDate][lte]': days.asOf }),
     ),
     par30: atRisk(30),
     par60: atRisk(60),
@@ -132,6 +119,41 @@ export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, pe
       }),
     },
   };
+}
+
+/** The collection rate of `summarizeAccounts` without the other figures. */
+export async function readCollectionRate(tx: Tx, context: Omit<Context, 'db'>, period: ReportPeriod) {
+  const days = await readReportDays(tx, context, period);
+  const figures = await accountFigures(tx, context, period, days);
+  return collectionRateOf(figures, ratioAt(days, context.currency));
+}
+
+const SOLD_ONLY = statusNotIn(statusesIn('saleUndone'));
+
+function soldIn(figures: SummaryFigures[]): SummaryFigures[] {
+  return figures.filter(({ status_then }) => !isStatusIn(status_then, 'saleUndone'));
+}
+
+function collectionRateOf(figures: SummaryFigures[], ratio: ReturnType<typeof ratioAt>) {
+  const sold = soldIn(figures);
+  return ratio(
+    addUp(sold, 'collected_instalments'),
+    addUp(sold, 'due_in_period'),
+    Number(addUp(sold, 'accounts')),
+    accountsUrl(SOLD_ONLY),
+  );
+}
+
+/** The list of accounts shows only present values, so a ratio of a past day gets no URL. */
+function ratioAt({ asOf, isToday }: ReportDays, currency: Currency) {
+  return (numerator: Minor, denominator: Minor, accounts: number, url: string) => ({
+    numerator: totalOf(numerator, currency, EARLIER_PERIOD),
+    denominator: totalOf(denominator, currency, EARLIER_PERIOD),
+    ratio: ratioOf(numerator, denominator),
+    asOf,
+    count: accounts,
+    accountsUrl: isToday ? url : null,
+  });
 }
 
 /** Sets `isToday` to false if anything is dated after today: a clock was set back, or another instance's clock is ahead. */

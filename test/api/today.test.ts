@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { unavailable } from '../../src/core/http/errors.ts';
 import {
   dataOf,
   move,
@@ -11,6 +12,7 @@ import {
   setToday,
   useService,
 } from '../support/harness.ts';
+import { eventually } from '../support/waiting.ts';
 
 const TODAY = '2026-11-18'; // a Wednesday
 
@@ -169,5 +171,45 @@ describe('the money of today', () => {
     const { day, week } = await dataOf(service.call('GET', '/reports/today/money'));
     expect(day).toMatchObject({ startDate: '2026-11-23', received: 300, refunded: 50.25 });
     expect(week).toEqual(day);
+  });
+
+  it('is read once for all callers of a business day within a minute', async () => {
+    setToday(service, '2026-12-02');
+    service.stopwatch.advance(60_000); // forgets what other tests have read
+    service.stopwatch.stop();
+    const { id } = await newAccount(service, { activationDate: '2026-12-01' });
+    const read = vi.spyOn(service.parts.summaries, 'read');
+    onTestFinished(() => read.mockRestore());
+    const manager = await service.tokenOf('manager');
+    const ask = (token = service.adminToken) =>
+      service.call('GET', '/reports/today/money', undefined, { token });
+    const received = async () => (await dataOf(ask(manager))).day.received;
+
+    const [first, second] = await Promise.all([ask(), ask(manager)]);
+    expect(second.body).toEqual(first.body);
+    expect(read).toHaveBeenCalledTimes(1);
+
+    await pay(service, id, 300);
+    const ageOf = async () => Number((await ask()).headers.get('snapshot-age'));
+    const age = await ageOf();
+    await eventually(ageOf).toBeGreaterThan(age);
+    service.stopwatch.advance(59_999);
+    expect(await received()).toBe(0);
+    expect(read).toHaveBeenCalledTimes(1);
+    service.stopwatch.advance(1);
+    expect(await received()).toBe(300);
+    expect(read).toHaveBeenCalledTimes(2);
+
+    setToday(service, '2026-12-03');
+    expect((await dataOf(ask())).day).toMatchObject({ startDate: '2026-12-03', received: 0 });
+    expect(read).toHaveBeenCalledTimes(3);
+  });
+
+  it('is read again after a failure', async () => {
+    setToday(service, '2026-12-09');
+    const read = vi.spyOn(service.parts.summaries, 'read').mockRejectedValueOnce(unavailable(new Error()));
+    onTestFinished(() => read.mockRestore());
+    expect((await service.call('GET', '/reports/today/money')).status).toBe(503);
+    expect((await dataOf(service.call('GET', '/reports/today/money'))).day.startDate).toBe('2026-12-09');
   });
 });
