@@ -10,13 +10,13 @@ const programs = Object.values(scripts).flatMap(
 const modules = [
   ...[
     'accounts/account-number-rules',
-    'config',
+    'config/config',
     'core/context',
     'core/database/partitions',
     'core/values/dates',
   ],
   ...[
-    'database-preparation',
+    'start/database-preparation',
     'platform/migrations/files',
     'platform/migrations/runner',
     'reports/payments-store',

@@ -18,7 +18,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { readConfig } from '../dist/config.js';
+import { readConfig } from '../dist/config/config.js';
 import { today } from '../dist/core/context.js';
 import { addDays, systemClock } from '../dist/core/values/dates.js';
 import { paymentsCsv } from '../dist/reports/payments-store.js';

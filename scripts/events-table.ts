@@ -1,5 +1,11 @@
-import { EVENT_TYPES, EVENTS, type EventType, fieldsOf, versionOf } from '../src/events/catalogue-schema.ts';
-import { shownName } from '../src/events/rules.ts';
+import {
+  EVENT_TYPES,
+  EVENTS,
+  type EventType,
+  fieldsOf,
+  versionOf,
+} from '../src/changes/events/catalogue-schema.ts';
+import { shownName } from '../src/changes/events/rules.ts';
 
 /** The catalogue of events as a table in Markdown. */
 export function eventsTable(): string {

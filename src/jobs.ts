@@ -1,44 +1,48 @@
 import pLimit from 'p-limit';
-import { suspendLateAccounts } from './account-status/suspension-commands.ts';
 import { activateDueAccounts } from './accounts/commands.ts';
-import { endOutdatedApprovals } from './approvals/commands.ts';
-import {
-  deleteExpiredRefreshTokens,
-  deleteExpiredSessions,
-  deleteExpiredSignInStates,
-} from './auth/store.ts';
+import { suspendLateAccounts } from './accounts/status/suspension-commands.ts';
+import { deleteOldEvents } from './changes/events/commands.ts';
+import { deleteOldDeliveries } from './changes/webhook-endpoints/delivery-store.ts';
 import type { Context } from './core/context.ts';
 import type { CopyPool } from './core/database/copy-pool.ts';
 import type { Connection } from './core/database/db.ts';
 import type { Replica } from './core/database/replica.ts';
 import { deleteOldAnswers } from './core/http/idempotency.ts';
 import type { Log } from './core/log.ts';
-import { deleteOldEvents } from './events/commands.ts';
-import { expireDocuments } from './kyc/commands.ts';
-import { PULL_TASK, pullPayments, queueDuePulls } from './lost-notifications/pull-commands.ts';
-import type { PullKey } from './lost-notifications/pull-store.ts';
-import { explainGaps, watchNotifications, watchSilence } from './lost-notifications/watch-commands.ts';
-import { findUnansweredPaid, postPaidRequests } from './payment-requests/answer-commands.ts';
-import { retryPendingNotifications } from './payments/notifications/commands.ts';
-import { openProviderApis, type ProviderApis } from './payments/providers/registry.ts';
-import { repairPhones } from './phone-repair/commands.ts';
-import { type JobQueue, startJobQueue, type Task } from './platform/jobs/queue.ts';
-import { deleteAbandonedFiles, IMPORT_TASK, queueUnfinishedImports } from './portfolio/import/commands.ts';
-import { workOnImport } from './portfolio/import/job-commands.ts';
-import { checkBooksUnattended, PROOF_TASK, queueDailyCheck } from './proof/commands.ts';
+import { expireDocuments } from './customers/kyc/commands.ts';
+import { PULL_TASK, pullPayments, queueDuePulls } from './mobile-money/lost-notifications/pull-commands.ts';
+import type { PullKey } from './mobile-money/lost-notifications/pull-store.ts';
+import {
+  explainGaps,
+  watchNotifications,
+  watchSilence,
+} from './mobile-money/lost-notifications/watch-commands.ts';
+import { findUnansweredPaid, postPaidRequests } from './mobile-money/payment-requests/answer-commands.ts';
 import {
   queueUnfinishedStatements,
   STATEMENT_TASK,
   workOnStatement,
-} from './provider-statements/commands.ts';
+} from './mobile-money/provider-statements/commands.ts';
+import { openProviderApis, type ProviderApis } from './mobile-money/providers/registry.ts';
 import {
   deleteOldQueries,
   endUnanswered,
   queueUnsentQueries,
   SEND_QUERY_TASK,
   sendStatusQuery,
-} from './status-queries/commands.ts';
-import { deleteOldDeliveries } from './webhook-endpoints/delivery-store.ts';
+} from './mobile-money/status-queries/commands.ts';
+import { retryPendingNotifications } from './payments/notifications/commands.ts';
+import { repairPhones } from './payments/phone-repair/commands.ts';
+import { type JobQueue, startJobQueue, type Task } from './platform/jobs/queue.ts';
+import { deleteAbandonedFiles, IMPORT_TASK, queueUnfinishedImports } from './portfolio/import/commands.ts';
+import { workOnImport } from './portfolio/import/job-commands.ts';
+import { checkBooksUnattended, PROOF_TASK, queueDailyCheck } from './reports/proof/commands.ts';
+import { endOutdatedApprovals } from './staff/approvals/commands.ts';
+import {
+  deleteExpiredRefreshTokens,
+  deleteExpiredSessions,
+  deleteExpiredSignInStates,
+} from './staff/auth/store.ts';
 
 const MINUTE_TASK = 'minute-jobs';
 /** After this time a step starts no further batch, so that the next steps can run. */

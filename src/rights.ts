@@ -42,8 +42,8 @@ export const RIGHTS = {
   'reports:read': ['admin', 'manager', 'finance', 'viewer'],
   'audit:read': ['admin'],
   'events:read': ['admin', 'manager', 'finance'],
-  // A user sees only events about resources that the user may read, see events/rules.ts. An API key with events:read sees all
-  // events.
+  // A user sees only events about resources that the user may read, see changes/events/rules.ts. An API key with events:read sees
+  // all events.
   'events:follow': ['admin', 'manager', 'finance', 'agent', 'viewer'],
   'users:administer': ['admin'],
   'api-keys:administer': ['admin'],

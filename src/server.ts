@@ -1,11 +1,11 @@
 import { setFlagsFromString } from 'node:v8';
 import closeWithGrace from 'close-with-grace';
-import { readConfig } from './config.ts';
+import { readConfig } from './config/config.ts';
 import { ConfigError } from './core/config-error.ts';
-import { PreparationError } from './database-preparation.ts';
 import { EmbeddedPostgresError } from './platform/embedded-postgres/error.ts';
 import { MigrationError } from './platform/migrations/runner.ts';
 import { startService } from './service.ts';
+import { PreparationError } from './start/database-preparation.ts';
 
 /** How many percent the heap may grow between two garbage collections. V8 allows up to 300, without a measurable gain. */
 const HEAP_GROWTH = '--heap-growing-percent=100';

@@ -2,6 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { buildApp } from './app.ts';
+import { createHorizonReader } from './changes/events/feed-horizon.ts';
+import { type Dispatcher, startDispatcher } from './changes/webhook-endpoints/dispatch-commands.ts';
 import type { Config, Context } from './core/context.ts';
 import type { Connection } from './core/database/db.ts';
 import { unavailable } from './core/http/errors.ts';
@@ -9,17 +11,15 @@ import { openRedis } from './core/http/redis.ts';
 import { createLog, type Log } from './core/log.ts';
 import { PACKAGE_ROOT } from './core/package-root.ts';
 import { systemClock } from './core/values/dates.ts';
-import { currencyOf, getJwtSecret, type Preparation, prepareDatabase } from './database-preparation.ts';
 import { addDemoCompany } from './demo/company.ts';
-import { createHorizonReader } from './events/feed-horizon.ts';
 import { type Jobs, startJobs } from './jobs.ts';
-import { type RequestWorker, startRequestWorker } from './payment-requests/worker-commands.ts';
+import { type RequestWorker, startRequestWorker } from './mobile-money/payment-requests/worker-commands.ts';
 import { DOCS_PATH } from './platform/api-docs/pages.ts';
 import { startEmbeddedPostgres } from './platform/embedded-postgres/supervisor.ts';
 import { createSettableClock } from './platform/test-clock/settable-clock.ts';
-import { openPools } from './pools.ts';
 import { mayDo } from './rights.ts';
-import { type Dispatcher, startDispatcher } from './webhook-endpoints/dispatch-commands.ts';
+import { currencyOf, getJwtSecret, type Preparation, prepareDatabase } from './start/database-preparation.ts';
+import { openPools } from './start/pools.ts';
 
 /**
  * How long the service reports "not ready" before it closes, so that load balancers stop sending requests. HAProxy stops after two

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cruise, type ICruiseResult } from 'dependency-cruiser';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { FEATURES_MAY_IMPORT, FORBIDDEN, hasNoRole, OPTIONS } from './support/import-rules.ts';
+import { FOLDERS_IN_CYCLES, FORBIDDEN, hasNoRole, OPTIONS, WINGS } from './support/import-rules.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 /** As in tsconfig.json. */
@@ -42,26 +42,28 @@ describe('the import rules', () => {
     expect(patterns.filter((pattern) => !applies(pattern))).toEqual([]);
   });
 
-  it('allow a feature only the features that it imports', () => {
-    const featureOf = (path: string) => /^src\/([^/]+)\//.exec(path)?.[1];
-    const unused = Object.entries(FEATURES_MAY_IMPORT).flatMap(([feature, others]) => {
-      const imported = result.modules
-        .filter(({ source }) => featureOf(source) === feature)
-        .flatMap(({ dependencies }) => dependencies.map(({ resolved }) => featureOf(resolved)));
-      return others.filter((other) => !imported.includes(other)).map((other) => `${feature} → ${other}`);
-    });
-    expect(unused).toEqual([]);
+  it('know every folder of src/ as a wing', () => {
+    const wings = new Set(sources.flatMap(({ path }) => /^src\/([^/]+)\//.exec(path)?.[1] ?? []));
+    expect([...wings].sort()).toEqual([...WINGS].sort());
   });
 
-  it('have no cycle of features', () => {
-    const reached = (feature: string, seen = new Set<string>()): Set<string> => {
-      for (const other of FEATURES_MAY_IMPORT[feature] ?? []) {
+  it('have no cycle of folders within a wing, except for FOLDERS_IN_CYCLES', () => {
+    const folderOf = (path: string) => /^src\/([^/]+(?:\/[^/]+)?)\//.exec(path)?.[1] ?? '';
+    const wingOf = (folder: string) => folder.split('/')[0];
+    const imported = (folder: string) =>
+      result.modules
+        .filter(({ source }) => folderOf(source) === folder)
+        .flatMap(({ dependencies }) => dependencies.map(({ resolved }) => folderOf(resolved)))
+        .filter((other) => other !== folder && wingOf(other) === wingOf(folder));
+    const reached = (folder: string, seen = new Set<string>()): Set<string> => {
+      for (const other of new Set(imported(folder))) {
         if (!seen.has(other)) reached(other, seen.add(other));
       }
       return seen;
     };
-    const features = Object.keys(FEATURES_MAY_IMPORT);
-    expect(features.filter((feature) => reached(feature).has(feature))).toEqual([]);
+    const folders = new Set(sources.map(({ path }) => folderOf(path)).filter((folder) => folder !== ''));
+    const inCycles = [...folders].filter((folder) => reached(folder).has(folder));
+    expect(inCycles.sort()).toEqual([...FOLDERS_IN_CYCLES].sort());
   });
 
   it('give every file of a feature a role', () => {
@@ -83,12 +85,12 @@ describe('the time of a row', () => {
       /(?<![.\w])now\(\)(?!:)|clock_timestamp|statement_timestamp|current_timestamp|current_date/;
     // Sign-in, locks of jobs, the age of transactions and commits, and leases of webhook endpoints.
     const exempt = [
-      'src/api-keys/store.ts',
+      'src/staff/api-keys/store.ts',
       'src/core/database/standby.ts',
-      'src/users/invitation-store.ts',
+      'src/staff/users/invitation-store.ts',
       'src/platform/jobs/queue.ts',
       'src/platform/migrations/runner.ts',
-      'src/webhook-endpoints/delivery-store.ts',
+      'src/changes/webhook-endpoints/delivery-store.ts',
     ];
     const isExempt = (path: string) => exempt.includes(path);
     const lines = sources.flatMap(({ path, text }) => text.split('\n').map((line) => ({ path, line })));

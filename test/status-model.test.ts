@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkStatusMove, isStatusIn, moneyEventOf, needsReason } from '../src/account-status/rules.ts';
+import { checkStatusMove, isStatusIn, moneyEventOf, needsReason } from '../src/accounts/status/rules.ts';
 import type { AccountStatus } from '../src/core/database/tables.ts';
 import { BALANCE_REMOVING_MOVES } from '../web/src/pages/account/status-moves.ts';
 import { STATUS_MODEL, STATUSES, statusesWhere } from './support/status-model.ts';

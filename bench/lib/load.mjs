@@ -12,8 +12,8 @@
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { formatAccountNumber } from '../../dist/accounts/account-number-rules.js';
-import { readConfig } from '../../dist/config.js';
-import { currencyOf, prepareDatabase } from '../../dist/database-preparation.js';
+import { readConfig } from '../../dist/config/config.js';
+import { currencyOf, prepareDatabase } from '../../dist/start/database-preparation.js';
 
 const SERVER = process.env.BENCH_DATABASE_URL ?? 'postgres://postgres@localhost:55432/postgres';
 

@@ -13,7 +13,7 @@
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { formatAccountNumber } from '../../dist/accounts/account-number-rules.js';
-import { readConfig } from '../../dist/config.js';
+import { readConfig } from '../../dist/config/config.js';
 import { startService } from '../../dist/service.js';
 import { createDatabase, createEmptyDatabase, fill, SEARCHED_NAME, sizes } from '../lib/load.mjs';
 import { table } from '../lib/report.mjs';

@@ -1,8 +1,8 @@
-import { adjustStatusToPaidAmount, changeStatus, type StatusChange } from '../account-status/commands.ts';
-import { checkStatusMove, moneyEventOf, statusOn } from '../account-status/rules.ts';
-import { insertStatusChanges } from '../account-status/store.ts';
-import { type ApprovableAction, requestApproval } from '../approvals/commands.ts';
-import { type ApprovalRow, accountIdOf, type DoneOrRequested } from '../approvals/rules.ts';
+import { findEmployee } from '../catalogue/employees/store.ts';
+import { findPayPlanRow } from '../catalogue/pay-plans/store.ts';
+import { findProduct } from '../catalogue/products/store.ts';
+import { auditRow, event, type NewEvent } from '../changes/events/change-rules.ts';
+import { audit } from '../changes/events/change-store.ts';
 import { type Actor, type Context, SYSTEM, today } from '../core/context.ts';
 import { settleAll } from '../core/database/batching.ts';
 import type { Db, Tx } from '../core/database/db.ts';
@@ -11,15 +11,15 @@ import { invalidField, notFound } from '../core/http/errors.ts';
 import { type ExternalValues, externalFieldsOf } from '../core/http/external-ids.ts';
 import { refuseSpreadsheetChange } from '../core/http/validation.ts';
 import type { PlainDate } from '../core/values/dates.ts';
-import { findEmployee } from '../employees/store.ts';
-import { auditRow, event, type NewEvent } from '../events/change-rules.ts';
-import { audit } from '../events/change-store.ts';
-import { post, postAll } from '../ledger/commands.ts';
-import type { AccountRow } from '../ledger/rules.ts';
-import { lockAccounts } from '../ledger/store.ts';
-import { findPayPlanRow } from '../pay-plans/store.ts';
-import { findProduct } from '../products/store.ts';
+import { type ApprovableAction, requestApproval } from '../staff/approvals/commands.ts';
+import { type ApprovalRow, accountIdOf, type DoneOrRequested } from '../staff/approvals/rules.ts';
+import { post, postAll } from './ledger/commands.ts';
+import type { AccountRow } from './ledger/rules.ts';
+import { lockAccounts } from './ledger/store.ts';
 import type { AccountChanges, NewAccount } from './schema.ts';
+import { adjustStatusToPaidAmount, changeStatus, type StatusChange } from './status/commands.ts';
+import { checkStatusMove, moneyEventOf, statusOn } from './status/rules.ts';
+import { insertStatusChanges } from './status/store.ts';
 import { insertAccount, laterMoneyDate, lockAccountsToActivate, updateExternalFields } from './store.ts';
 
 /** Opens an account: copies the terms of the pay plan and posts the sale. */

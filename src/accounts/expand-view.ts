@@ -1,11 +1,11 @@
-import { findPendingApprovals } from '../approvals/store.ts';
-import { pendingApprovalsOf } from '../approvals/view.ts';
+import { findExpandedProducts } from '../catalogue/products/store.ts';
 import { type Actor, type Context, today } from '../core/context.ts';
 import type { Db } from '../core/database/db.ts';
 import { type ChoiceText, choicesOf } from '../core/http/fields.ts';
 import { findExpandedCustomers } from '../customers/store.ts';
-import { findExpandedProducts } from '../products/store.ts';
 import { mayDo, type Permission, requireAll } from '../rights.ts';
+import { findPendingApprovals } from '../staff/approvals/store.ts';
+import { pendingApprovalsOf } from '../staff/approvals/view.ts';
 import { formatAccountNumber } from './account-number-rules.ts';
 import type { AccountExpansion, AccountOrCustomer, ExpandedAccount } from './schema.ts';
 import { findExpandableAccounts, type ShownAccountRow } from './store.ts';

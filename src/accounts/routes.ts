@@ -1,7 +1,3 @@
-import { ACCOUNT_STATUSES, needsReason } from '../account-status/rules.ts';
-import { listStatusChanges } from '../account-status/store.ts';
-import { Approval } from '../approvals/schema.ts';
-import { SENT_FOR_APPROVAL, sentForApproval } from '../approvals/view.ts';
 import { type Actor, type Context, today } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import { actorOf } from '../core/http/access.ts';
@@ -13,10 +9,12 @@ import { externalIdRoutes } from '../core/http/external-id-routes.ts';
 import { type ChoiceText, IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
 import type { SharedSlots } from '../core/shared-slots.ts';
-import { lockAccounts } from '../ledger/store.ts';
+import { Approval } from '../staff/approvals/schema.ts';
+import { SENT_FOR_APPROVAL, sentForApproval } from '../staff/approvals/view.ts';
 import { formatAccountNumber } from './account-number-rules.ts';
 import { changeAccount, openAccount, openAccounts } from './commands.ts';
 import { expandAccounts, showAccount } from './expand-view.ts';
+import { lockAccounts } from './ledger/store.ts';
 import {
   Account,
   AccountChanges,
@@ -30,6 +28,8 @@ import {
   StatusChange,
   statusChangeList,
 } from './schema.ts';
+import { ACCOUNT_STATUSES, needsReason } from './status/rules.ts';
+import { listStatusChanges } from './status/store.ts';
 import { getAccountRow, getShownAccountRow, listAccounts, type ShownAccountRow } from './store.ts';
 import { toAccount, toSchedule } from './view.ts';
 

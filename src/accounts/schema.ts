@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { ACCOUNT_STATUSES } from '../account-status/rules.ts';
-import { PendingApprovals } from '../approvals/schema.ts';
+import { FREQUENCIES } from '../catalogue/pay-plans/schema.ts';
+import { ExpandedProduct } from '../catalogue/products/schema.ts';
 import { BulkBody, BulkResult } from '../core/http/bulk.ts';
 import { ChangedExternalFields, ExternalFields, ShownExternalFields } from '../core/http/external-ids.ts';
 import {
@@ -16,9 +16,9 @@ import {
 } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 import { ExpandedCustomer } from '../customers/schema.ts';
-import { FREQUENCIES } from '../pay-plans/schema.ts';
-import { ExpandedProduct } from '../products/schema.ts';
-import { itemStates, paymentStates } from './schedule-rules.ts';
+import { PendingApprovals } from '../staff/approvals/schema.ts';
+import { itemStates, paymentStates } from './schedule/rules.ts';
+import { ACCOUNT_STATUSES } from './status/rules.ts';
 
 const STATUS_CAUSES = ['non_payment', 'payment'] as const;
 

@@ -1,5 +1,4 @@
 import { type Insertable, type RawBuilder, sql } from 'kysely';
-import { statusesIn } from '../account-status/rules.ts';
 import type { Db, Tx } from '../core/database/db.ts';
 import { literalList } from '../core/database/literal-list.ts';
 import { violatedForeignKey } from '../core/database/postgres-errors.ts';
@@ -11,8 +10,9 @@ import { fetchPage } from '../core/lists/page.ts';
 import type { Filter, ListPlan } from '../core/lists/query.ts';
 import type { ListColumns } from '../core/lists/sql.ts';
 import type { PlainDate } from '../core/values/dates.ts';
-import type { AccountRow } from '../ledger/rules.ts';
 import { readAccountNumber } from './account-number-rules.ts';
+import type { AccountRow } from './ledger/rules.ts';
+import { statusesIn } from './status/rules.ts';
 
 /** @throws AppError NOT_FOUND with the field whose resource does not exist, or DUPLICATE_ENTRY if the external id is taken. */
 export async function insertAccount(
@@ -172,14 +172,14 @@ export function listAccounts(db: Db, query: ListPlan & AccountFilters, day: Plai
 
 const AWAITING = literalList(statusesIn('awaitingActivation'));
 
-/** The same formula as `balanceOf` in ledger/rules.ts. */
+/** The same formula as `balanceOf` in accounts/ledger/rules.ts. */
 const BALANCE = sql`greatest(0, case when a.status in ${literalList(statusesIn('saleUndone'))} then 0 else a.total_minor end - a.paid_minor)`;
 
 function accountColumns(day: PlainDate): ListColumns {
   return {
     computed: {
       balance: BALANCE,
-      // The same formula as `position` in schedule-rules.ts.
+      // The same formula as `position` in schedule/rules.ts.
       daysPastDue: sql`(case
         when a.status in ${AWAITING} or a.next_due_date is null then 0
         else greatest(0, ${day}::date - a.next_due_date) end)`,

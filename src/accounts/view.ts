@@ -1,9 +1,9 @@
-import { isStatusIn, movesFrom } from '../account-status/rules.ts';
 import { amountOf, type Currency } from '../core/context.ts';
 import type { PlainDate } from '../core/values/dates.ts';
-import { balanceOf } from '../ledger/rules.ts';
 import { formatAccountNumber } from './account-number-rules.ts';
-import { type Position, position, type Standing, scheduleItems, termsOf } from './schedule-rules.ts';
+import { balanceOf } from './ledger/rules.ts';
+import { type Position, position, type Standing, scheduleItems, termsOf } from './schedule/rules.ts';
+import { isStatusIn, movesFrom } from './status/rules.ts';
 import type { ShownAccountRow } from './store.ts';
 
 export function toAccount(row: ShownAccountRow, currency: Currency, day: PlainDate) {

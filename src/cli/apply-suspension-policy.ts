@@ -1,9 +1,9 @@
-import { suspendLateAccounts } from '../account-status/suspension-commands.ts';
-import { describeLateness } from '../account-status/suspension-rules.ts';
-import { type AccountToSuspend, findAccountsToSuspend } from '../account-status/suspension-store.ts';
 import { formatAccountNumber } from '../accounts/account-number-rules.ts';
+import { suspendLateAccounts } from '../accounts/status/suspension-commands.ts';
+import { describeLateness } from '../accounts/status/suspension-rules.ts';
+import { type AccountToSuspend, findAccountsToSuspend } from '../accounts/status/suspension-store.ts';
+import { findAutoSuspendPlanIds } from '../catalogue/pay-plans/store.ts';
 import { type Context, today } from '../core/context.ts';
-import { findAutoSuspendPlanIds } from '../pay-plans/store.ts';
 import { readArguments, runCommand, withDatabase } from './connect.ts';
 
 const USAGE =

@@ -6,7 +6,7 @@ import { createGzip } from 'node:zlib';
 import type { Config } from '../core/context.ts';
 import type { Connection } from '../core/database/db.ts';
 import { codeOf } from '../core/http/errors.ts';
-import { connectDirectly } from '../database-preparation.ts';
+import { connectDirectly } from '../start/database-preparation.ts';
 import { readDatabase } from './backup-file.ts';
 import { readSingleArgument, runCommand, UsageError, withConnection } from './connect.ts';
 

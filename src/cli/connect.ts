@@ -1,17 +1,22 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { readConfig } from '../config.ts';
+import { readConfig } from '../config/config.ts';
 import { ConfigError } from '../core/config-error.ts';
 import type { Config, Context } from '../core/context.ts';
 import { type Connection, openDatabase } from '../core/database/db.ts';
 import { openReplica, type Replica } from '../core/database/replica.ts';
 import { systemClock } from '../core/values/dates.ts';
-import { currencyOf, getJwtSecret, PreparationError, prepareDatabase } from '../database-preparation.ts';
 import { EmbeddedPostgresError } from '../platform/embedded-postgres/error.ts';
 import {
   findRunningEmbeddedPostgres,
   startEmbeddedPostgres,
 } from '../platform/embedded-postgres/supervisor.ts';
 import { MigrationError } from '../platform/migrations/runner.ts';
+import {
+  currencyOf,
+  getJwtSecret,
+  PreparationError,
+  prepareDatabase,
+} from '../start/database-preparation.ts';
 import { BackupError } from './backup-file.ts';
 
 /** A command was called incorrectly. The message is for the person who typed it. */

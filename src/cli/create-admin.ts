@@ -2,8 +2,8 @@ import { createInterface } from 'node:readline/promises';
 import { type Context, SYSTEM } from '../core/context.ts';
 import { AppError } from '../core/http/errors.ts';
 import { createValidatorCompiler } from '../core/http/validation.ts';
-import { createUser } from '../users/commands.ts';
-import { NewUserBody } from '../users/schema.ts';
+import { createUser } from '../staff/users/commands.ts';
+import { NewUserBody } from '../staff/users/schema.ts';
 import { readArguments, runCommand, UsageError, withDatabase } from './connect.ts';
 
 const USAGE =

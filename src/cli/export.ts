@@ -6,8 +6,8 @@ import type { Config } from '../core/context.ts';
 import { openCopyPool } from '../core/database/copy-pool.ts';
 import type { Connection } from '../core/database/db.ts';
 import type { Replica } from '../core/database/replica.ts';
-import { currencyOf } from '../database-preparation.ts';
 import { type ExportedFile, writePortfolio } from '../portfolio/export/view.ts';
+import { currencyOf } from '../start/database-preparation.ts';
 import {
   REPLICA_OPTION,
   readArguments,

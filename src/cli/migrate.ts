@@ -1,4 +1,4 @@
-import { currencyOf, prepareDatabase } from '../database-preparation.ts';
+import { currencyOf, prepareDatabase } from '../start/database-preparation.ts';
 import { runCommand, withConnection } from './connect.ts';
 
 await runCommand(async (config) => {

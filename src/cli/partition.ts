@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import { isLockRefused } from '../core/database/lock-attempts.ts';
 import { addPartition, readPartitions, removePartitions } from '../core/database/partitions.ts';
-import { withPreparationLock } from '../database-preparation.ts';
 import { FIRST_TABLE_OF_PAYMENTS } from '../payments/posting/rules.ts';
+import { withPreparationLock } from '../start/database-preparation.ts';
 import { readArguments, runCommand, UsageError, withConnection } from './connect.ts';
 
 const USAGE =

@@ -3,9 +3,9 @@ import { access } from 'node:fs/promises';
 import type { Kysely } from 'kysely';
 import type pg from 'pg';
 import type { DB } from '../core/database/tables.ts';
-import { withPreparationLock } from '../database-preparation.ts';
 import { readMigrationNames } from '../platform/migrations/files.ts';
 import { migrate } from '../platform/migrations/runner.ts';
+import { withPreparationLock } from '../start/database-preparation.ts';
 import { BackupError, type OpenBackup, openBackup } from './backup-file.ts';
 import { readSingleArgument, runCommand, UsageError, withConnection } from './connect.ts';
 

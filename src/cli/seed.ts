@@ -1,6 +1,6 @@
+import { hasProducts } from '../catalogue/products/store.ts';
 import { inTransaction } from '../core/database/transactions.ts';
-import { addDemoCatalogue } from '../demo-catalogue.ts';
-import { hasProducts } from '../products/store.ts';
+import { addDemoCatalogue } from '../start/demo-catalogue.ts';
 import { runCommand, UsageError, withDatabase } from './connect.ts';
 
 await runCommand(async (config) => {

@@ -3,10 +3,10 @@ import { type Connection, openDatabase } from '../core/database/db.ts';
 import { openLongReads } from '../core/database/long-reads.ts';
 import { sqlState } from '../core/database/postgres-errors.ts';
 import { minorToText } from '../core/values/money.ts';
-import { currencyOf } from '../database-preparation.ts';
-import { type CheckedBooks, checkBooks } from '../proof/checks-store.ts';
-import { recordResult, UNATTENDED_READS } from '../proof/commands.ts';
-import type { Finding, Violation } from '../proof/store.ts';
+import { type CheckedBooks, checkBooks } from '../reports/proof/checks-store.ts';
+import { recordResult, UNATTENDED_READS } from '../reports/proof/commands.ts';
+import type { Finding, Violation } from '../reports/proof/store.ts';
+import { currencyOf } from '../start/database-preparation.ts';
 import {
   REPLICA_OPTION,
   readArguments,

@@ -1,3 +1,6 @@
+import { findEmployee } from '../catalogue/employees/store.ts';
+import { event } from '../changes/events/change-rules.ts';
+import { audit } from '../changes/events/change-store.ts';
 import { type Actor, type Context, readAmount, today } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import type { CommissionStatus } from '../core/database/tables.ts';
@@ -6,9 +9,6 @@ import { AppError, invalidField, notFound, unconfirmed } from '../core/http/erro
 import { lastOfMonth, type PlainDate } from '../core/values/dates.ts';
 import { maxAmountMinor, maxAmountText } from '../core/values/money.ts';
 import { withTrimmed } from '../core/values/text.ts';
-import { findEmployee } from '../employees/store.ts';
-import { event } from '../events/change-rules.ts';
-import { audit } from '../events/change-store.ts';
 import {
   type CurrentRule,
   checkPeriod,

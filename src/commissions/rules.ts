@@ -1,4 +1,4 @@
-import { isStatusIn } from '../account-status/rules.ts';
+import { isStatusIn } from '../accounts/status/rules.ts';
 import type { AccountStatus } from '../core/database/tables.ts';
 import { type FieldProblem, invalid, invalidField } from '../core/http/errors.ts';
 import { compareDates, lastOfMonth, type PlainDate } from '../core/values/dates.ts';

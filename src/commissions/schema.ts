@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { ACCOUNT_STATUSES } from '../account-status/rules.ts';
+import { ACCOUNT_STATUSES } from '../accounts/status/rules.ts';
 import {
   AmountFromZero,
   CalendarDate,

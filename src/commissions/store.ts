@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely';
-import { statusesIn } from '../account-status/rules.ts';
+import { statusesIn } from '../accounts/status/rules.ts';
 import type { Db, Tx } from '../core/database/db.ts';
 import { literalList } from '../core/database/literal-list.ts';
 import { LostRace, violatedCheck, violatedUnique } from '../core/database/postgres-errors.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readConfig } from '../config.ts';
+import { readConfig } from '../config/config.ts';
 import { multiplyTimeLimits, TIME_LIMITS } from './time-limits.ts';
 
 /** The promises of the documentation. A change of one of these figures changes what clients and operators see. */

@@ -1,3 +1,5 @@
+import { event } from '../changes/events/change-rules.ts';
+import { audit } from '../changes/events/change-store.ts';
 import type { Actor, Context } from '../core/context.ts';
 import { settleAll } from '../core/database/batching.ts';
 import { inTransaction } from '../core/database/transactions.ts';
@@ -5,8 +7,6 @@ import { notFound } from '../core/http/errors.ts';
 import { externalFieldsOf, upsertByExternalId } from '../core/http/external-ids.ts';
 import { refuseSpreadsheetChange, requireChangedPhone } from '../core/http/validation.ts';
 import { withTrimmed } from '../core/values/text.ts';
-import { event } from '../events/change-rules.ts';
-import { audit } from '../events/change-store.ts';
 import { requireAll } from '../rights.ts';
 import { isOtherIdentity } from './rules.ts';
 import type { CustomerChanges, CustomerUpsert, NewCustomer } from './schema.ts';

@@ -1,13 +1,13 @@
 import { changeAccount } from '../accounts/commands.ts';
-import { APPROVABLE_ACTIONS } from '../approvable-actions.ts';
-import { approve, reject } from '../approvals/commands.ts';
-import type { DoneOrRequested } from '../approvals/rules.ts';
+import { refundCredit } from '../accounts/credit/commands.ts';
 import { type Actor, amountOf, type Context, SYSTEM, today } from '../core/context.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import { addDays } from '../core/values/dates.ts';
-import { refundCredit } from '../credit/commands.ts';
 import { reversePayment } from '../payments/reversal-commands.ts';
-import { addUser } from '../users/commands.ts';
+import { approve, reject } from '../staff/approvals/commands.ts';
+import type { DoneOrRequested } from '../staff/approvals/rules.ts';
+import { addUser } from '../staff/users/commands.ts';
+import { APPROVABLE_ACTIONS } from '../start/approvable-actions.ts';
 
 const CASH_DAYS = 14;
 

@@ -1,10 +1,15 @@
 import type { Config, Context } from '../core/context.ts';
 import type { Connection, Db } from '../core/database/db.ts';
 import type { Log } from '../core/log.ts';
-import { currencyOf, getJwtSecret, PreparationError, withPreparationLock } from '../database-preparation.ts';
-import { DEMO_SKUS } from '../demo-catalogue.ts';
 import { createSettableClock } from '../platform/test-clock/settable-clock.ts';
-import { openPools } from '../pools.ts';
+import {
+  currencyOf,
+  getJwtSecret,
+  PreparationError,
+  withPreparationLock,
+} from '../start/database-preparation.ts';
+import { DEMO_SKUS } from '../start/demo-catalogue.ts';
+import { openPools } from '../start/pools.ts';
 import { simulateDemoYear } from './year.ts';
 
 const SETTING = 'demo_company';

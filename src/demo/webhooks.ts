@@ -2,16 +2,16 @@ import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createHorizonReader } from '../changes/events/feed-horizon.ts';
+import { typesOf } from '../changes/events/rules.ts';
+import { findEvents } from '../changes/events/store.ts';
+import { changeEndpoint, createEndpoint } from '../changes/webhook-endpoints/commands.ts';
+import { findLatestEvent } from '../changes/webhook-endpoints/delivery-store.ts';
+import { startDispatcher } from '../changes/webhook-endpoints/dispatch-commands.ts';
 import type { Actor, Context } from '../core/context.ts';
 import { createNetworks } from '../core/http/addresses.ts';
 import type { Log } from '../core/log.ts';
-import { createHorizonReader } from '../events/feed-horizon.ts';
-import { typesOf } from '../events/rules.ts';
-import { findEvents } from '../events/store.ts';
 import type { SettableClock } from '../platform/test-clock/settable-clock.ts';
-import { changeEndpoint, createEndpoint } from '../webhook-endpoints/commands.ts';
-import { findLatestEvent } from '../webhook-endpoints/delivery-store.ts';
-import { startDispatcher } from '../webhook-endpoints/dispatch-commands.ts';
 
 const RETRY_AFTER_MS = 10_000;
 /** Much longer than deliveries to this machine take. */

@@ -1,7 +1,7 @@
-import type { ApprovableAction } from '../approvals/commands.ts';
-import { type ApprovalRow, paymentIdOf } from '../approvals/rules.ts';
 import type { Context } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
+import type { ApprovableAction } from '../staff/approvals/commands.ts';
+import { type ApprovalRow, paymentIdOf } from '../staff/approvals/rules.ts';
 import { unassignPayment } from './assignment-commands.ts';
 import { reversePayment } from './reversal-commands.ts';
 import { lockPaymentAndAccount } from './row-lock-commands.ts';

@@ -1,11 +1,11 @@
+import { event } from '../changes/events/change-rules.ts';
+import { audit } from '../changes/events/change-store.ts';
 import type { Actor, Context } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import { duplicate, notFound } from '../core/http/errors.ts';
 import { externalFieldsOf, externalIdKey } from '../core/http/external-ids.ts';
 import { refuseSpreadsheetChange } from '../core/http/validation.ts';
-import { event } from '../events/change-rules.ts';
-import { audit } from '../events/change-store.ts';
 import { findByExternalIds, lockExternalId } from './posting/store.ts';
 import type { PaymentRow } from './rules.ts';
 import type { PaymentChanges } from './schema.ts';

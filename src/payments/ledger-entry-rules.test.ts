@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { accountRow } from '../../test/support/account-row.ts';
+import { applyEvents, type MoneyEvent } from '../accounts/ledger/rules.ts';
 import { SYSTEM } from '../core/context.ts';
 import type { PlainDate } from '../core/values/dates.ts';
-import { applyEvents, type MoneyEvent } from '../ledger/rules.ts';
 import { assignedEvent, receivedEvent, reversedEvent, unassignedEvent } from './ledger-entry-rules.ts';
 
 const ACTOR = { ...SYSTEM, name: 'clerk' };

@@ -1,11 +1,11 @@
-import { requestApproval } from '../approvals/commands.ts';
-import type { DoneOrRequested } from '../approvals/rules.ts';
+import { post } from '../accounts/ledger/commands.ts';
+import type { AccountRow } from '../accounts/ledger/rules.ts';
+import { auditRow, event } from '../changes/events/change-rules.ts';
 import type { Actor, Context } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
-import { auditRow, event } from '../events/change-rules.ts';
-import { post } from '../ledger/commands.ts';
-import type { AccountRow } from '../ledger/rules.ts';
+import { requestApproval } from '../staff/approvals/commands.ts';
+import type { DoneOrRequested } from '../staff/approvals/rules.ts';
 import { reversedEvent } from './ledger-entry-rules.ts';
 import { reprocessNotifications } from './notifications/commands.ts';
 import { unlinkFromProvider } from './posting/store.ts';

@@ -1,9 +1,9 @@
+import { lockAccounts } from '../accounts/ledger/store.ts';
 import type { Context } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import { LostRace } from '../core/database/postgres-errors.ts';
 import { notFound } from '../core/http/errors.ts';
 import { containedKeys } from '../core/values/reference.ts';
-import { lockAccounts } from '../ledger/store.ts';
 import { findAccountsForReprocessing } from './notifications/commands.ts';
 import { lockReferences } from './posting/store.ts';
 import type { PaymentRow } from './rules.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { accountRow } from '../../test/support/account-row.ts';
-import { type AccountRow, booksOf } from '../ledger/rules.ts';
+import { type AccountRow, booksOf } from '../accounts/ledger/rules.ts';
 import { amountToApprove, providerActor, refusedMove } from './rules.ts';
 
 describe('a refused change of a payment', () => {

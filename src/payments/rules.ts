@@ -1,9 +1,9 @@
-import { isStatusIn } from '../account-status/rules.ts';
+import { type AccountRow, booksOf } from '../accounts/ledger/rules.ts';
+import { isStatusIn } from '../accounts/status/rules.ts';
 import { type Actor, SYSTEM } from '../core/context.ts';
 import type { NotificationOutcome, PaymentStatus, Row } from '../core/database/tables.ts';
 import { type AppError, type FieldProblem, illegalMove } from '../core/http/errors.ts';
 import { type Minor, maxMinor } from '../core/values/money.ts';
-import { type AccountRow, booksOf } from '../ledger/rules.ts';
 
 export type PaymentRow = Row<'payments'>;
 export type NotificationRow = Row<'notifications'>;

@@ -1,7 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { ACCOUNT_STATUSES } from '../account-status/rules.ts';
 import { ExpandedAccountOrCustomer, expandAccountOrCustomer } from '../accounts/schema.ts';
-import { PendingApprovals } from '../approvals/schema.ts';
+import { ACCOUNT_STATUSES } from '../accounts/status/rules.ts';
 import type { MatchMethod, PaymentSource, PaymentStatus } from '../core/database/tables.ts';
 import { BulkBody, BulkResult } from '../core/http/bulk.ts';
 import { Envelope } from '../core/http/envelope.ts';
@@ -21,6 +20,7 @@ import {
 import type { ListField } from '../core/lists/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 import { referenceKey } from '../core/values/reference.ts';
+import { PendingApprovals } from '../staff/approvals/schema.ts';
 import { MATCH_METHODS } from './matching/rules.ts';
 import { NOTIFICATION_FLAGS } from './notifications/rules.ts';
 import { MAX_NAMED_PAYMENTS, PAYMENT_WARNING_CODES, PAYMENT_WARNINGS } from './posting/warning-rules.ts';

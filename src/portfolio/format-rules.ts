@@ -1,5 +1,5 @@
-import { ACCOUNT_STATUSES, needsReason } from '../account-status/rules.ts';
-import { FREQUENCIES } from '../pay-plans/schema.ts';
+import { ACCOUNT_STATUSES, needsReason } from '../accounts/status/rules.ts';
+import { FREQUENCIES } from '../catalogue/pay-plans/schema.ts';
 import { PROVIDER_NAMES } from '../payments/provider-name-rules.ts';
 
 // The files of a portfolio. The import, the export, the templates and docs/portfolio-import.md use the table `FORMAT`. No file is

@@ -1,11 +1,11 @@
 import { formatAccountNumber } from '../accounts/account-number-rules.ts';
+import { findMethodNames } from '../catalogue/payment-methods/store.ts';
 import { amountOf, type Currency, totalOf } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import { pageNumbers } from '../core/http/envelope.ts';
 import { invalidField } from '../core/http/errors.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import type { Minor } from '../core/values/money.ts';
-import { findMethodNames } from '../payment-methods/store.ts';
 import { type PageOf, paymentRows, paymentSums, type Sums } from './payments-store.ts';
 import { daysOf, MAX_GROUPS, type ReportPeriod } from './rules.ts';
 

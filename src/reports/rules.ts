@@ -1,4 +1,4 @@
-import { statusesIn } from '../account-status/rules.ts';
+import { statusesIn } from '../accounts/status/rules.ts';
 import { invalidField } from '../core/http/errors.ts';
 import {
   addDays,

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { ACCOUNT_STATUSES, statusesIn } from '../account-status/rules.ts';
+import { ACCOUNT_STATUSES, statusesIn } from '../accounts/status/rules.ts';
 import { CalendarDate, Choice, DateText, Id, Money, Nullable } from '../core/http/fields.ts';
 import { accountsUrl, atRiskUrl, bucketUrl, statusNotIn } from './rules.ts';
 import { Period, periodProperties } from './schema.ts';

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { statusesIn } from '../account-status/rules.ts';
+import { statusesIn } from '../accounts/status/rules.ts';
 import type { Context } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import { literalList } from '../core/database/literal-list.ts';

@@ -1,4 +1,4 @@
-import { ACCOUNT_STATUSES, isStatusIn, statusesIn } from '../account-status/rules.ts';
+import { ACCOUNT_STATUSES, isStatusIn, statusesIn } from '../accounts/status/rules.ts';
 import { amountOf, type Context, type Currency, today, totalOf } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import type { Minor } from '../core/values/money.ts';

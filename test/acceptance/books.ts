@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Connection } from '../../src/core/database/db.ts';
 import { openLongReads } from '../../src/core/database/long-reads.ts';
-import { PROOF_READS } from '../../src/proof/store.ts';
+import { PROOF_READS } from '../../src/reports/proof/store.ts';
 import { expectChecksToPass } from '../support/books.ts';
 import { PATIENT } from '../support/waiting.ts';
 import { runCli } from './process.ts';

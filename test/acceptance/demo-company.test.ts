@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { createLog } from '../../src/core/log.ts';
-import { currencyOf, prepareDatabase } from '../../src/database-preparation.ts';
 import { addDemoCompany } from '../../src/demo/company.ts';
+import { currencyOf, prepareDatabase } from '../../src/start/database-preparation.ts';
 import { runStatement } from '../support/statements.ts';
 import { expectVerifyToPass } from './books.ts';
 import { read, registerAdmin } from './client.ts';

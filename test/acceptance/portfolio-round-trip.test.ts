@@ -1,10 +1,10 @@
 import { mkdtemp, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { createLog } from '../../src/core/log.ts';
-import { currencyOf, prepareDatabase } from '../../src/database-preparation.ts';
 import { addDemoCompany } from '../../src/demo/company.ts';
+import { currencyOf, prepareDatabase } from '../../src/start/database-preparation.ts';
 import { read, registerAdmin } from './client.ts';
 import { sumsOf, withoutIds } from './moved-portfolio.ts';
 import {

@@ -33,7 +33,7 @@ const PRODUCTION = {
 };
 
 describe('a mistake in the configuration', () => {
-  // src/config.test.ts tests each mistake alone. The service first checks the form of all values, then their meaning.
+  // src/config/config.test.ts tests each mistake alone. The service first checks the form of all values, then their meaning.
   const mistakes: [what: string, wrong: Environment, beside?: Environment][] = [
     ['of one variable', { PORT: '70000' }],
     [

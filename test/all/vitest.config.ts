@@ -7,8 +7,7 @@ import { COMMON, QUICK, TIMING_TESTS } from '../../vitest.config.ts';
  */
 const EMBEDDED_ONLY = [
   'tools/**',
-  'src/{accounts,account-statements,customers,invoices,ledger,payments,reports,users,webhook-endpoints}/**',
-  'src/{auth,api-keys,events,lost-notifications,portfolio,proof,provider-statements}/**',
+  'src/{accounts,changes,customers,documents,mobile-money,payments,portfolio,reports,staff}/**',
   'src/platform/{embedded-postgres,outbound,printing}/**',
   'src/core/{http,lists,values}/**',
   'test/{boundaries,coverage,docs,every-route,packages}.test.ts',

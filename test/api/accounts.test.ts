@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ACCOUNT_STATUSES, statusesIn } from '../../src/account-status/rules.ts';
+import { ACCOUNT_STATUSES, statusesIn } from '../../src/accounts/status/rules.ts';
 import type { AccountStatus } from '../../src/core/database/tables.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { APPROVABLE_ACTIONS } from '../../src/approvable-actions.ts';
-import { endOutdatedApprovals } from '../../src/approvals/commands.ts';
+import { endOutdatedApprovals } from '../../src/staff/approvals/commands.ts';
+import { APPROVABLE_ACTIONS } from '../../src/start/approvable-actions.ts';
 import { send } from '../security/wire.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {

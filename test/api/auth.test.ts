@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { buildApp } from '../../src/app.ts';
-import { passwordMatches } from '../../src/users/passwords.ts';
+import { passwordMatches } from '../../src/staff/users/passwords.ts';
 import {
   dataOf,
   forgetCredentials,

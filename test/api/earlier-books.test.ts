@@ -3,9 +3,9 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Context } from '../../src/core/context.ts';
 import { phoneSha256 } from '../../src/core/values/phone.ts';
 import { searchText } from '../../src/customers/rules.ts';
-import { prepareDatabase } from '../../src/database-preparation.ts';
 import { runMinuteJobs } from '../../src/jobs.ts';
-import { openPools } from '../../src/pools.ts';
+import { prepareDatabase } from '../../src/start/database-preparation.ts';
+import { openPools } from '../../src/start/pools.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import { copyBooks, useDatabaseBefore } from '../support/earlier-database.ts';
 import {

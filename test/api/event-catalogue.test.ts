@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { activateDueAccounts } from '../../src/accounts/commands.ts';
-import { endOutdatedApprovals } from '../../src/approvals/commands.ts';
+import { EVENT_TYPES, EVENTS, type EventType } from '../../src/changes/events/catalogue-schema.ts';
 import { inSnapshot } from '../../src/core/database/transactions.ts';
-import { EVENT_TYPES, EVENTS, type EventType } from '../../src/events/catalogue-schema.ts';
 import { deleteAbandonedFiles } from '../../src/portfolio/import/commands.ts';
-import { runChecks } from '../../src/proof/checks-store.ts';
+import { runChecks } from '../../src/reports/proof/checks-store.ts';
 import { USER_ROLES } from '../../src/rights.ts';
+import { endOutdatedApprovals } from '../../src/staff/approvals/commands.ts';
 import {
   move,
   newAccount,

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type RawBuilder, sql } from 'kysely';
 import pg from 'pg';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { deleteOldEvents } from '../../src/events/commands.ts';
-import { createFeed } from '../../src/events/feed.ts';
+import { deleteOldEvents } from '../../src/changes/events/commands.ts';
+import { createFeed } from '../../src/changes/events/feed.ts';
 import {
   accountNow,
   dataOf,

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { deleteExpiredSignInStates } from '../../src/auth/store.ts';
+import { deleteExpiredSignInStates } from '../../src/staff/auth/store.ts';
 import {
   PASSWORD,
   startInstance,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { SYSTEM } from '../../src/core/context.ts';
-import { repairPhones } from '../../src/phone-repair/commands.ts';
+import { repairPhones } from '../../src/payments/phone-repair/commands.ts';
 import { startWork } from '../../src/portfolio/import/commands.ts';
 import { workOnImport } from '../../src/portfolio/import/job-commands.ts';
 import { move, pay, reverse, setToday, useJobs, useService, whileHolding } from '../support/harness.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { suspendLateAccounts } from '../../src/account-status/suspension-commands.ts';
+import { suspendLateAccounts } from '../../src/accounts/status/suspension-commands.ts';
 import { SYSTEM } from '../../src/core/context.ts';
 import { deleteAbandonedFiles, startWork } from '../../src/portfolio/import/commands.ts';
 import { workOnImport } from '../../src/portfolio/import/job-commands.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { expireDocuments } from '../../src/kyc/commands.ts';
+import { expireDocuments } from '../../src/customers/kyc/commands.ts';
 import { newCustomer, setToday, useService, wrongFields } from '../support/harness.ts';
 
 const service = useService();

@@ -2,34 +2,37 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type RawBuilder, sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { creditMoveList } from '../../src/accounts/credit/schema.ts';
 import { accountList, statusChangeList } from '../../src/accounts/schema.ts';
-import { apiKeyList } from '../../src/api-keys/schema.ts';
-import { approvalList } from '../../src/approvals/schema.ts';
-import { auditList } from '../../src/audit/schema.ts';
+import { employeeList } from '../../src/catalogue/employees/schema.ts';
+import { payPlanList } from '../../src/catalogue/pay-plans/schema.ts';
+import { paymentMethodList } from '../../src/catalogue/payment-methods/schema.ts';
+import { configurationList, productList } from '../../src/catalogue/products/schema.ts';
+import { auditList } from '../../src/changes/audit/schema.ts';
+import { webhookDeliveryList } from '../../src/changes/webhook-endpoints/delivery-schema.ts';
+import { webhookEndpointList } from '../../src/changes/webhook-endpoints/schema.ts';
 import { commissionList, ruleList, unclaimedSaleList } from '../../src/commissions/schema.ts';
 import { today } from '../../src/core/context.ts';
 import type { NamedField } from '../../src/core/lists/fields.ts';
 import { orderOf } from '../../src/core/lists/sql.ts';
-import { creditMoveList } from '../../src/credit/schema.ts';
+import { kycList } from '../../src/customers/kyc/schema.ts';
 import { customerList } from '../../src/customers/schema.ts';
-import { employeeList } from '../../src/employees/schema.ts';
-import { invoiceList } from '../../src/invoices/schema.ts';
-import { kycList } from '../../src/kyc/schema.ts';
-import { balanceGapList } from '../../src/lost-notifications/schema.ts';
-import { payPlanList } from '../../src/pay-plans/schema.ts';
-import { paymentMethodList } from '../../src/payment-methods/schema.ts';
-import { requestList } from '../../src/payment-requests/schema.ts';
+import { invoiceList } from '../../src/documents/invoices/schema.ts';
+import { balanceGapList } from '../../src/mobile-money/lost-notifications/schema.ts';
+import { requestList } from '../../src/mobile-money/payment-requests/schema.ts';
+import {
+  providerStatementLineList,
+  providerStatementList,
+} from '../../src/mobile-money/provider-statements/schema.ts';
+import { statusQueryList } from '../../src/mobile-money/status-queries/schema.ts';
 import { notificationList } from '../../src/payments/notifications/schema.ts';
+import { reconciliationList } from '../../src/payments/reconciliations/schema.ts';
 import { paymentList, unmatchedList } from '../../src/payments/schema.ts';
 import { importDifferenceList, importList, importProblemList } from '../../src/portfolio/import/schema.ts';
-import { configurationList, productList } from '../../src/products/schema.ts';
-import { providerStatementLineList, providerStatementList } from '../../src/provider-statements/schema.ts';
-import { reconciliationList } from '../../src/reconciliations/schema.ts';
-import { statusQueryList } from '../../src/status-queries/schema.ts';
-import { invitationList } from '../../src/users/invitation-schema.ts';
-import { userList } from '../../src/users/schema.ts';
-import { webhookDeliveryList } from '../../src/webhook-endpoints/delivery-schema.ts';
-import { webhookEndpointList } from '../../src/webhook-endpoints/schema.ts';
+import { apiKeyList } from '../../src/staff/api-keys/schema.ts';
+import { approvalList } from '../../src/staff/approvals/schema.ts';
+import { invitationList } from '../../src/staff/users/invitation-schema.ts';
+import { userList } from '../../src/staff/users/schema.ts';
 import {
   newAccount,
   newCustomer,
@@ -202,7 +205,7 @@ describe('a list of 50,000 accounts', () => {
         update accounts set status = ${status}, activation_date = ${today(service.context)}::date - ${days ?? 0}::integer
         where id = ${id}`.execute(service.context.db);
     }
-    // The figures that the rows show, by the formula of `position` in schedule-rules.ts.
+    // The figures that the rows show, by the formula of `position` in schedule/rules.ts.
     const shown = [0, 0, 1, 30, 31, 0, 400, 0];
     const operators: Record<string, (a: number, b: number) => boolean> = {
       eq: (a, b) => a === b,

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { lockEmployee } from '../../src/catalogue/employees/store.ts';
+import { lockProduct } from '../../src/catalogue/products/store.ts';
 import { lockCustomer } from '../../src/customers/store.ts';
-import { lockEmployee } from '../../src/employees/store.ts';
-import { lockProduct } from '../../src/products/store.ts';
 import {
   newAccount,
   newCustomer,

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { pullPayments } from '../../src/lost-notifications/pull-commands.ts';
-import { createMobilemoneyApi } from '../../src/payments/providers/mobilemoney-api.ts';
-import { mobilemoneyPull } from '../../src/payments/providers/mobilemoney-pull.ts';
+import { pullPayments } from '../../src/mobile-money/lost-notifications/pull-commands.ts';
+import { createMobilemoneyApi } from '../../src/mobile-money/providers/mobilemoney-api.ts';
+import { mobilemoneyPull } from '../../src/mobile-money/providers/mobilemoney-pull.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import { accountNow, newAccount, pay } from '../support/harness.ts';
 import { SHORT_CODE, useProvider } from '../support/provider.ts';

@@ -1,14 +1,17 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { EVENT_TYPES, EVENTS, type EventType } from '../../src/events/catalogue-schema.ts';
-import { findUnansweredPaid, postPaidRequests } from '../../src/payment-requests/answer-commands.ts';
-import { claimDue, type Step } from '../../src/payment-requests/store.ts';
+import { EVENT_TYPES, EVENTS, type EventType } from '../../src/changes/events/catalogue-schema.ts';
+import {
+  findUnansweredPaid,
+  postPaidRequests,
+} from '../../src/mobile-money/payment-requests/answer-commands.ts';
+import { claimDue, type Step } from '../../src/mobile-money/payment-requests/store.ts';
 import {
   createRequestSteps,
   LEASE_SECONDS,
   type RequestSteps,
   startRequestWorker,
-} from '../../src/payment-requests/worker-commands.ts';
+} from '../../src/mobile-money/payment-requests/worker-commands.ts';
 import { retryPendingNotifications } from '../../src/payments/notifications/commands.ts';
 import { openBook } from '../../tools/simulator/provider-api/book.ts';
 import type { Operation } from '../../tools/simulator/provider-api/operation.ts';

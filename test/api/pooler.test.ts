@@ -7,10 +7,10 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { withConnection } from '../../src/cli/connect.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { PACKAGE_ROOT } from '../../src/core/package-root.ts';
-import { prepareDatabase } from '../../src/database-preparation.ts';
-import { openPools } from '../../src/pools.ts';
+import { prepareDatabase } from '../../src/start/database-preparation.ts';
+import { openPools } from '../../src/start/pools.ts';
 import {
   accountNow,
   dataOf,
@@ -153,10 +153,10 @@ describe('a service behind a pooler', () => {
       'cli/partition.ts',
       'core/database/copy-in.ts',
       'core/database/test-clock.ts', // TEST_CLOCK is refused with a pooler.
-      'database-preparation.ts',
       'platform/embedded-postgres/owner.ts',
       'platform/jobs/queue.ts',
       'portfolio/import/live-rows-store.ts', // The transaction of an import, on a connection for uploads.
+      'start/database-preparation.ts',
     ]);
   });
 

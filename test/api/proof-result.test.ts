@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import { describe, expect, it, vi } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { startJobs } from '../../src/jobs.ts';
-import { CHECKS } from '../../src/proof/checks-store.ts';
-import { checkBooksUnattended, queueDailyCheck, recordResult } from '../../src/proof/commands.ts';
+import { CHECKS } from '../../src/reports/proof/checks-store.ts';
+import { checkBooksUnattended, queueDailyCheck, recordResult } from '../../src/reports/proof/commands.ts';
 import {
   dataOf,
   newAccount,

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Tx } from '../../src/core/database/db.ts';
 import { openLongReads } from '../../src/core/database/long-reads.ts';
 import { inSnapshot } from '../../src/core/database/transactions.ts';
-import { CHECKS, runChecks } from '../../src/proof/checks-store.ts';
-import type { Finding, Violation } from '../../src/proof/store.ts';
+import { CHECKS, runChecks } from '../../src/reports/proof/checks-store.ts';
+import type { Finding, Violation } from '../../src/reports/proof/store.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
   move,

@@ -3,9 +3,9 @@ import {
   type ApiCall,
   createMobilemoneyApi,
   type MobilemoneyApi,
-} from '../../src/payments/providers/mobilemoney-api.ts';
-import { mobilemoneyPull } from '../../src/payments/providers/mobilemoney-pull.ts';
-import { ProviderApiError } from '../../src/payments/providers/provider.ts';
+} from '../../src/mobile-money/providers/mobilemoney-api.ts';
+import { mobilemoneyPull } from '../../src/mobile-money/providers/mobilemoney-pull.ts';
+import { ProviderApiError } from '../../src/mobile-money/providers/provider.ts';
 import { type ProviderApi, startProviderApi } from '../../tools/simulator/provider-api/server.ts';
 
 const CALL = { path: '/test/v1/echo', body: { Field: 'value' } };

@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { formatAccountNumber } from '../../src/accounts/account-number-rules.ts';
-import { dueBy, nextItem, type Terms, totalMinor } from '../../src/accounts/schedule-rules.ts';
+import { dueBy, nextItem, type Terms, totalMinor } from '../../src/accounts/schedule/rules.ts';
+import { FREQUENCIES } from '../../src/catalogue/pay-plans/schema.ts';
 import { addDays, type PlainDate } from '../../src/core/values/dates.ts';
 import { minMinor } from '../../src/core/values/money.ts';
-import { FREQUENCIES } from '../../src/pay-plans/schema.ts';
 import { useService } from '../support/harness.ts';
 
 /** Compares the functions of migrations/0005_reports.sql with the TypeScript functions that they repeat. */
@@ -45,7 +45,7 @@ const aCase = fc
   });
 
 describe('the schedule in SQL', () => {
-  it('equals schedule-rules.ts for any terms, day and sum paid', async () => {
+  it('equals schedule/rules.ts for any terms, day and sum paid', async () => {
     const cases = fc.sample(aCase, CASES);
     const input = cases.map(({ terms, day, paidMinor }, i) => ({
       i,

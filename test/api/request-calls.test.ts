@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { readConfig } from '../../src/config.ts';
-import { mobilemoneyRequester } from '../../src/payments/providers/mobilemoney-requests.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { mobilemoneyRequester } from '../../src/mobile-money/providers/mobilemoney-requests.ts';
 import { type Answer, errorAnswer } from '../../tools/simulator/provider-api/operation.ts';
 import { startProviderApi } from '../../tools/simulator/provider-api/server.ts';
 

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { suspendLateAccounts } from '../../src/account-status/suspension-commands.ts';
-import { lastDayOfGrace } from '../../src/account-status/suspension-rules.ts';
-import { type AccountToSuspend, findAccountsToSuspend } from '../../src/account-status/suspension-store.ts';
+import { suspendLateAccounts } from '../../src/accounts/status/suspension-commands.ts';
+import { lastDayOfGrace } from '../../src/accounts/status/suspension-rules.ts';
+import { type AccountToSuspend, findAccountsToSuspend } from '../../src/accounts/status/suspension-store.ts';
 import { today } from '../../src/core/context.ts';
 import type { PlainDate } from '../../src/core/values/dates.ts';
 import { cleanUpAfterwards, databaseUrl, type Ended, runToEnd } from '../acceptance/process.ts';

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
 import { inSnapshot } from '../../src/core/database/transactions.ts';
 import { readMigrationFiles } from '../../src/platform/migrations/files.ts';
-import { runChecks } from '../../src/proof/checks-store.ts';
+import { runChecks } from '../../src/reports/proof/checks-store.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
   accountNow,

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { startDispatcher } from '../../src/webhook-endpoints/dispatch-commands.ts';
+import { startDispatcher } from '../../src/changes/webhook-endpoints/dispatch-commands.ts';
 import { dataOf, newAccount, pay, useService } from '../support/harness.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { eventually } from '../support/waiting.ts';

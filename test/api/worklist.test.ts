@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { type KyselyPlugin, RawNode, sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { lockAccounts } from '../../src/accounts/ledger/store.ts';
 import { SYSTEM, today } from '../../src/core/context.ts';
 import { Database } from '../../src/core/database/db.ts';
 import { databaseOf } from '../../src/core/database/transactions.ts';
 import { createLog } from '../../src/core/log.ts';
-import { lockAccounts } from '../../src/ledger/store.ts';
 import { unassignPayment } from '../../src/payments/assignment-commands.ts';
 import { insertLearned } from '../../src/payments/matching/store.ts';
 import { listUnmatched } from '../../src/payments/matching/view.ts';

@@ -3,9 +3,9 @@ export default {
   mutate: [
     'src/rights.ts',
     'src/core/values/{dates,money}.ts',
-    'src/{account-statements,account-status,accounts,approvals,commissions,ledger}/{rules,*-rules}.ts',
-    'src/{lost-notifications,provider-statements,reconciliations}/{rules,*-rules}.ts',
-    'src/payments/**/{rules,*-rules}.ts',
+    'src/{accounts,payments}/**/{rules,*-rules}.ts',
+    'src/{commissions,documents/account-statements,staff/approvals}/{rules,*-rules}.ts',
+    'src/mobile-money/{lost-notifications,provider-statements,providers}/{rules,*-rules}.ts',
   ],
   testRunner: 'vitest',
   vitest: { configFile: 'test/mutation/vitest.config.ts' },

@@ -8,7 +8,7 @@ export default defineConfig({
       'src/**/{rules,rules-*,*-rules}.test.ts',
       'src/rights.test.ts',
       'src/core/values/{dates,money}.test.ts',
-      'src/payments/providers/*.test.ts',
+      'src/mobile-money/providers/*.test.ts',
     ],
     setupFiles: ['test/support/seed.ts'],
     env: COMMON.env,

@@ -9,7 +9,7 @@ export default defineConfig({
     include: [
       'test/properties/**/*.test.ts',
       'test/api/{account-statements,interleavings,proof,report-functions}.test.ts',
-      'src/{account-statements,accounts,invoices,ledger,reports}/*.test.ts',
+      'src/{accounts,documents,reports}/**/*.test.ts',
       'src/core/values/*.test.ts',
       'src/payments/matching/*.test.ts',
     ],

@@ -8,7 +8,7 @@ import { send } from './wire.ts';
 
 /**
  * Other tests: guesses at one e-mail, its lock and live sessions in test/api/auth.test.ts; the threads of hashing, and the time of
- * the first sign-in of a process, in src/users/passwords.test.ts.
+ * the first sign-in of a process, in src/staff/users/passwords.test.ts.
  */
 const service = useService();
 const PRODUCTION = {

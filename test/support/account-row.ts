@@ -1,5 +1,5 @@
+import type { AccountRow } from '../../src/accounts/ledger/rules.ts';
 import type { PlainDate } from '../../src/core/values/dates.ts';
-import type { AccountRow } from '../../src/ledger/rules.ts';
 
 /** An active account of 3,600 in total, with weekly instalments from 19 October 2026. Nothing is paid. */
 export function accountRow(fields: Partial<AccountRow> = {}): AccountRow {

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { Context } from '../../src/core/context.ts';
 import type { Tx } from '../../src/core/database/db.ts';
 import { inSnapshot } from '../../src/core/database/transactions.ts';
-import { runChecks } from '../../src/proof/checks-store.ts';
+import { runChecks } from '../../src/reports/proof/checks-store.ts';
 
 /** Expects that every check of the books passes on the whole database. A failure shows the rows that break a check. */
 export async function expectBooksToBalance({ db }: Pick<Context, 'db'>): Promise<void> {

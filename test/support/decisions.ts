@@ -1,7 +1,8 @@
-import { isToComplete } from '../../src/account-status/rules.ts';
-import { isBeyondGrace } from '../../src/account-status/suspension-rules.ts';
 import { formatAccountNumber } from '../../src/accounts/account-number-rules.ts';
-import { nextItem, termsOf } from '../../src/accounts/schedule-rules.ts';
+import { type AccountRow, applyEvents, type MoneyEvent } from '../../src/accounts/ledger/rules.ts';
+import { nextItem, termsOf } from '../../src/accounts/schedule/rules.ts';
+import { isToComplete } from '../../src/accounts/status/rules.ts';
+import { isBeyondGrace } from '../../src/accounts/status/suspension-rules.ts';
 import { type Actor, SYSTEM } from '../../src/core/context.ts';
 import type { ItemResult } from '../../src/core/database/batching.ts';
 import type {
@@ -18,7 +19,6 @@ import type { PlainDate } from '../../src/core/values/dates.ts';
 import { type Minor, minorFromNumber } from '../../src/core/values/money.ts';
 import { phoneSha256 } from '../../src/core/values/phone.ts';
 import { nationalIdKey } from '../../src/customers/rules.ts';
-import { type AccountRow, applyEvents, type MoneyEvent } from '../../src/ledger/rules.ts';
 import {
   type Candidate,
   decideMatch,

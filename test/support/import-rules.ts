@@ -2,88 +2,45 @@ import type { ICruiseOptions, IRegularForbiddenRuleType } from 'dependency-cruis
 
 /** The import rules, by the role of a file (see CONTRIBUTING.md). boundaries.test.ts checks them. */
 
-/** The other features that a feature may import, and why. */
-export const FEATURES_MAY_IMPORT: Record<string, string[]> = {
-  // A statement lists the terms and the money of an account.
-  'account-statements': ['account-status', 'accounts', 'ledger', 'pay-plans'],
-  // An account shows its customer, copies the terms of a pay plan, and checks that the product and the employee are active.
-  // A write-off or a cancellation may need approval.
-  accounts: ['account-status', 'approvals', 'customers', 'employees', 'ledger', 'pay-plans', 'products'],
-  // A session belongs to a user. A session or an API key identifies the caller of a request.
-  auth: ['api-keys', 'users'],
-  // An employee earns a commission for accounts, and sees their statuses.
-  commissions: ['account-status', 'employees'],
-  // Credit leaves accounts by a payment method, and may need approval.
-  credit: ['accounts', 'approvals', 'ledger', 'payment-methods'],
-  // An invoice prints the number of its account.
-  invoices: ['accounts'],
-  kyc: ['customers'],
-  // The ledger changes the status of accounts that are now paid in full, or no longer.
-  ledger: ['account-status'],
-  // Payments whose notification was lost are posted like notifications.
-  'lost-notifications': ['payments'],
-  // An overview has what a page of the console shows, from the functions of all these features.
-  overviews: [
-    'account-statements',
-    'account-status',
-    'accounts',
-    'approvals',
-    'invoices',
-    'lost-notifications',
-    'payment-requests',
-    'payments',
-    'proof',
-    'reports',
-    'webhook-endpoints',
-  ],
-  // A payment is posted to an account, which may be found by the national id of a customer. A reversal may need approval.
-  payments: ['account-status', 'accounts', 'approvals', 'customers', 'ledger'],
-  // A payment request asks for money that an account owes, and its answer is posted like a notification.
-  'payment-requests': ['accounts', 'ledger', 'payments'],
-  // The repair of a phone asks the matching of payments whether payments would match another account.
-  'phone-repair': ['customers', 'employees', 'payments'],
-  // A portfolio has files of all these features. An import makes ledger entries by the rules of the ledger and
-  // of payments, ends with the proof, and acts for a user.
-  portfolio: ['account-status', 'accounts', 'customers', 'ledger', 'pay-plans', 'payments', 'proof', 'users'],
-  // The proof reads the status table of accounts, and names payment methods and providers.
-  proof: ['account-status', 'payment-methods', 'payments'],
-  // A statement imports lost notifications, and reconciles payments for the user or the API key that asks.
-  'provider-statements': ['api-keys', 'payment-methods', 'payments', 'reconciliations', 'users'],
-  // Reports print account numbers, statuses and the names of payment methods.
-  reports: ['account-status', 'accounts', 'payment-methods', 'payments'],
-  // A search reads account numbers, and normalizes names like the search of customers.
-  search: ['accounts', 'customers'],
-  // Staff ask the provider about a payment or a notification. An answer that fits no query becomes a rejected notification.
-  'status-queries': ['payments'],
-  // Webhooks deliver events.
-  'webhook-endpoints': ['events'],
-};
+/** The wings: the folders of src/, in an order. A wing imports only wings before it. */
+export const WINGS = [
+  ...['core', 'platform', 'changes', 'staff', 'config', 'customers'],
+  ...['catalogue', 'accounts', 'commissions', 'documents', 'payments'],
+  ...['mobile-money', 'reports', 'portfolio', 'start', 'demo', 'cli'],
+];
+
+/** The folders that import each other in a cycle. A wing stands for the files that are in none of its folders. */
+export const FOLDERS_IN_CYCLES = [
+  // Errors, dates and the context are used everywhere in core/, and each of them uses other folders of core/.
+  ...['core', 'core/database', 'core/http', 'core/lists', 'core/values'],
+  // Posting matches payments and answers notifications, and both post payments.
+  ...['payments', 'payments/matching', 'payments/notifications', 'payments/posting'],
+];
 
 const ROLE = '(^|[/-])(schema|rules|store|commands|view|routes)[.]ts$';
 
 /** Files of a feature without a role, and why. */
 const WITHOUT_ROLE: Record<string, string> = {
-  'src/auth/access-tokens.ts':
+  'src/staff/auth/access-tokens.ts':
     'issues and verifies access tokens, and identifies callers for the access hook of core/http',
-  'src/auth/browser-cookies.ts':
+  'src/staff/auth/browser-cookies.ts':
     'cookies of sign-in and sessions, and the check that a page of this service uses them',
-  'src/auth/identity-providers.ts': 'client of OpenID Connect providers',
-  'src/events/feed-horizon.ts': 'finds the id up to which the feed is complete',
-  'src/events/feed.ts': 'looks for new events on behalf of all readers',
-  'src/events/server-sent-events.ts': 'writes events as Server-Sent Events',
-  'src/users/passwords.ts': 'hashes passwords in threads',
+  'src/staff/auth/identity-providers.ts': 'client of OpenID Connect providers',
+  'src/changes/events/feed-horizon.ts': 'finds the id up to which the feed is complete',
+  'src/changes/events/feed.ts': 'looks for new events on behalf of all readers',
+  'src/changes/events/server-sent-events.ts': 'writes events as Server-Sent Events',
+  'src/staff/users/passwords.ts': 'hashes passwords in threads',
 };
 
-const FEATURE = '^src/(?!(?:core|platform|cli|demo)/)([^/]+)/';
+const FEATURE = '^src/(?!(?:core|platform|config|start|demo|cli)/)([^/]+)/';
 /** Every feature publishes and records its changes through these files. */
-const CHANGES = '^src/events/(catalogue-schema|change-rules|change-schema|change-store)[.]ts$';
+const CHANGES = '^src/changes/events/(catalogue-schema|change-rules|change-schema|change-store)[.]ts$';
 const ASSEMBLY = '^src/[^/]+[.]ts$';
-const CONFIG = '^src/config[a-z-]*[.]ts$';
+const CONFIG = '^src/config/';
 const CORE = '^src/core/';
-const DEMO = '^src/demo/';
 const RULES = 'rules[.]ts$';
 const SCHEMA = 'schema[.]ts$';
-/** The file of the assembly that features and platform may import. */
+/** The file of the assembly that all wings but core may import. */
 const SHARED = '^src/rights[.]ts$';
 const PACKAGES: IRegularForbiddenRuleType['to'] = {
   dependencyTypes: ['npm', 'core', 'npm-dev', 'npm-optional', 'unknown'],
@@ -103,7 +60,6 @@ const forbid = (
 export const FORBIDDEN = [
   forbid('no file imports itself in a cycle', {}, { circular: true }),
   forbid('core imports only core', { path: CORE }, { path: '^src/', pathNot: CORE }),
-  forbid('platform imports no feature', { path: '^src/platform/' }, { path: [FEATURE, '^src/cli/'] }),
   forbid(
     'a feature imports nothing of platform but the printer, the job queue and outbound requests',
     { path: FEATURE },
@@ -115,14 +71,9 @@ export const FORBIDDEN = [
     { path: '^src/', pathNot: [CORE, CHANGES] },
   ),
   forbid(
-    'only the assembly, the CLI and the demo import the assembly',
-    { path: '^src/', pathNot: [ASSEMBLY, '^src/cli/', DEMO] },
+    'only the assembly imports the assembly',
+    { path: '^src/', pathNot: ASSEMBLY },
     { path: ASSEMBLY, pathNot: SHARED },
-  ),
-  forbid(
-    'only the assembly and the CLI import the demo',
-    { path: '^src/', pathNot: [ASSEMBLY, '^src/cli/', DEMO] },
-    { path: DEMO },
   ),
   forbid(
     'the configuration imports only core, rules and the permissions',
@@ -160,17 +111,12 @@ export const FORBIDDEN = [
     { path: '^(src|tools)/' },
     { path: '^(src|tools)/', pathNot: '^$1/' },
   ),
-  ...Object.entries(FEATURES_MAY_IMPORT).map(([feature, others]) =>
+  ...WINGS.slice(0, -1).map((wing, position) =>
     forbid(
-      `${feature} imports no features but ${others.join(', ')}`,
-      { path: `^src/${feature}/` },
-      { path: FEATURE, pathNot: [`^src/(${[feature, ...others].join('|')})/`, CHANGES] },
+      `${wing} imports only wings before it`,
+      { path: `^src/${wing}/` },
+      { path: `^src/(${WINGS.slice(position + 1).join('|')})/` },
     ),
-  ),
-  forbid(
-    'a feature imports another only if FEATURES_MAY_IMPORT lists it',
-    { path: FEATURE, pathNot: `^src/(${Object.keys(FEATURES_MAY_IMPORT).join('|')})/` },
-    { path: FEATURE, pathNot: ['^src/$1/', CHANGES] },
   ),
   forbid('every import exists', {}, { couldNotResolve: true }),
 ];
@@ -185,6 +131,6 @@ export const OPTIONS: ICruiseOptions = {
 
 /** Whether a file belongs to a feature, but has neither a role nor a reason in WITHOUT_ROLE. */
 export function hasNoRole(path: string): boolean {
-  const isFeature = new RegExp(FEATURE).test(path) && !path.startsWith('src/payments/providers/');
+  const isFeature = new RegExp(FEATURE).test(path) && !path.startsWith('src/mobile-money/providers/');
   return isFeature && !new RegExp(ROLE).test(path) && !(path in WITHOUT_ROLE);
 }

@@ -20,7 +20,7 @@ interface StatusModel {
 }
 
 /**
- * What tests expect of each status. Does not use the table in src/account-status/rules.ts, so that an accidental change of that table
+ * What tests expect of each status. Does not use the table in src/accounts/status/rules.ts, so that an accidental change of that table
  * fails the tests.
  */
 export const STATUS_MODEL: Readonly<Record<AccountStatus, StatusModel>> = {

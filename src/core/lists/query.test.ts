@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { describe, expect, it } from 'vitest';
-import { readConfig } from '../../config.ts';
+import { readConfig } from '../../config/config.ts';
 import type { Context } from '../context.ts';
 import type { Db } from '../database/db.ts';
 import { AppError } from '../http/errors.ts';

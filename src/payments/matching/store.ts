@@ -1,12 +1,12 @@
 import { type RawBuilder, sql } from 'kysely';
-import { statusesIn } from '../../account-status/rules.ts';
+import type { AccountRow } from '../../accounts/ledger/rules.ts';
+import { statusesIn } from '../../accounts/status/rules.ts';
 import type { Db, Tx } from '../../core/database/db.ts';
 import { literalList } from '../../core/database/literal-list.ts';
 import { UNNAMED } from '../../core/database/prepared-statements.ts';
 import { fetchPage } from '../../core/lists/page.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
-import type { AccountRow } from '../../ledger/rules.ts';
 import { HAS_PAYMENT } from '../notifications/store.ts';
 import type { NotificationRow, PaymentRow } from '../rules.ts';
 import { PAYMENT_COLUMNS } from '../store.ts';

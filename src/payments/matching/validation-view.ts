@@ -1,10 +1,10 @@
-import { isStatusIn } from '../../account-status/rules.ts';
 import { formatAccountNumber } from '../../accounts/account-number-rules.ts';
+import type { AccountRow } from '../../accounts/ledger/rules.ts';
+import { balanceOf, booksOf, hasRoomFor } from '../../accounts/ledger/rules.ts';
+import { isStatusIn } from '../../accounts/status/rules.ts';
 import { findAccountRow } from '../../accounts/store.ts';
 import type { Context } from '../../core/context.ts';
 import type { Minor } from '../../core/values/money.ts';
-import type { AccountRow } from '../../ledger/rules.ts';
-import { balanceOf, booksOf, hasRoomFor } from '../../ledger/rules.ts';
 import type { Verdict } from '../rules.ts';
 import { decideMatch, readReference } from './rules.ts';
 import { findCandidates } from './store.ts';

@@ -1,11 +1,11 @@
-import { needsApproval } from '../../approvals/rules.ts';
+import type { AccountRow } from '../../accounts/ledger/rules.ts';
+import { lockAccounts } from '../../accounts/ledger/store.ts';
+import { event } from '../../changes/events/change-rules.ts';
+import { audit } from '../../changes/events/change-store.ts';
 import { type Actor, amountOf, type Context } from '../../core/context.ts';
 import { inTransaction } from '../../core/database/transactions.ts';
 import { type AppError, illegalMove, invalidField, notFound } from '../../core/http/errors.ts';
-import { event } from '../../events/change-rules.ts';
-import { audit } from '../../events/change-store.ts';
-import type { AccountRow } from '../../ledger/rules.ts';
-import { lockAccounts } from '../../ledger/store.ts';
+import { needsApproval } from '../../staff/approvals/rules.ts';
 import { lockReferences } from '../posting/store.ts';
 import { reverseLocked } from '../reversal-commands.ts';
 import { lockPaymentsAndAccounts } from '../row-lock-commands.ts';

@@ -1,7 +1,7 @@
+import { type AccompanyingRows, booksOf, hasRoomFor } from '../../accounts/ledger/rules.ts';
+import { auditRow, type ChangeRow, event, eventRow } from '../../changes/events/change-rules.ts';
 import { businessDay } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
-import { auditRow, type ChangeRow, event, eventRow } from '../../events/change-rules.ts';
-import { type AccompanyingRows, booksOf, hasRoomFor } from '../../ledger/rules.ts';
 import { mayDo } from '../../rights.ts';
 import { assignedEvent } from '../ledger-entry-rules.ts';
 import { type Match, matchColumns, readNumberOnly, readReference } from '../matching/rules.ts';

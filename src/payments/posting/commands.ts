@@ -1,3 +1,7 @@
+import { postAll } from '../../accounts/ledger/commands.ts';
+import type { AccountRow } from '../../accounts/ledger/rules.ts';
+import { findExistingAccounts, tryLockAccounts } from '../../accounts/ledger/store.ts';
+import { writeChanges } from '../../changes/events/change-store.ts';
 import { type Actor, type Context, readAmount, today } from '../../core/context.ts';
 import { type Batcher, createBatcher, type ItemResult } from '../../core/database/batching.ts';
 import type { Tx } from '../../core/database/db.ts';
@@ -13,10 +17,6 @@ import {
   stillRunning,
 } from '../../core/http/idempotency.ts';
 import type { Log } from '../../core/log.ts';
-import { writeChanges } from '../../events/change-store.ts';
-import { postAll } from '../../ledger/commands.ts';
-import type { AccountRow } from '../../ledger/rules.ts';
-import { findExistingAccounts, tryLockAccounts } from '../../ledger/store.ts';
 import { decideMatch, type Match, NO_MATCH, suggestedAccountIds } from '../matching/rules.ts';
 import { findCandidates, findCustomersOf, findRelatedAssignments } from '../matching/store.ts';
 import { decideNotification, incomingNotification } from '../notifications/rules.ts';

@@ -1,10 +1,10 @@
+import { accountFull, booksOf, hasRoomFor } from '../../accounts/ledger/rules.ts';
 import { type Actor, amountOf, type Currency } from '../../core/context.ts';
 import { lockName } from '../../core/database/named-locks.ts';
 import { AppError, duplicate, invalidField, notFound } from '../../core/http/errors.ts';
 import { externalIdKey, NotTheSame } from '../../core/http/external-ids.ts';
 import { answerRow, lockNameOf } from '../../core/http/idempotency.ts';
 import { containedKeys, referenceKey } from '../../core/values/reference.ts';
-import { accountFull, booksOf, hasRoomFor } from '../../ledger/rules.ts';
 import { mayDo } from '../../rights.ts';
 import type { PaymentRow } from '../rules.ts';
 import {

@@ -1,3 +1,11 @@
+import type { AccompanyingRows, AccountRow, MoneyEvent } from '../../accounts/ledger/rules.ts';
+import {
+  auditRow,
+  type ChangeRow,
+  event,
+  eventRow,
+  type NewEvent,
+} from '../../changes/events/change-rules.ts';
 import type { Actor, Currency } from '../../core/context.ts';
 import type { ItemResult } from '../../core/database/batching.ts';
 import { lockName } from '../../core/database/named-locks.ts';
@@ -8,8 +16,6 @@ import type { IdempotencyKey, KeptAnswer } from '../../core/http/idempotency.ts'
 import { daysBetween, type PlainDate } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
 import { referenceKey, similarKey } from '../../core/values/reference.ts';
-import { auditRow, type ChangeRow, event, eventRow, type NewEvent } from '../../events/change-rules.ts';
-import type { AccompanyingRows, AccountRow, MoneyEvent } from '../../ledger/rules.ts';
 import { receivedEvent } from '../ledger-entry-rules.ts';
 import type { Interpretations, Match, matchColumns } from '../matching/rules.ts';
 import type { PaymentRow, RefusalReason } from '../rules.ts';

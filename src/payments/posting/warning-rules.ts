@@ -1,9 +1,9 @@
+import { type AccountBooks, applyMovement, balanceOf, hasRoomFor } from '../../accounts/ledger/rules.ts';
 import { type Actor, amountOf, type Currency } from '../../core/context.ts';
 import { type AppError, unconfirmed } from '../../core/http/errors.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
 import { referenceKey } from '../../core/values/reference.ts';
-import { type AccountBooks, applyMovement, balanceOf, hasRoomFor } from '../../ledger/rules.ts';
 import { mayDo } from '../../rights.ts';
 import type { PaymentRow } from '../rules.ts';
 

@@ -87,7 +87,7 @@ it.skipIf(!supportsProxies)(
     const secrets = used.newSignInSecrets();
     await providers.authorizationUrl(${JSON.stringify(provider)}, 'http://localhost/', secrets)
       .catch(({ cause }) => { result = cause.code; })`;
-    expect(await runBehind(proxy, 'auth/identity-providers.ts', statements)).toMatch(/^OAUTH_/);
+    expect(await runBehind(proxy, 'staff/auth/identity-providers.ts', statements)).toMatch(/^OAUTH_/);
     expect(asked).toEqual(['login.example.test']);
   },
 );

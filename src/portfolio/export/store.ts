@@ -1,4 +1,4 @@
-import { statusesIn } from '../../account-status/rules.ts';
+import { statusesIn } from '../../accounts/status/rules.ts';
 import type { Currency } from '../../core/context.ts';
 import { inUnits } from '../../core/database/copy-pool.ts';
 import { type Column, FILE_NAMES, type FileName, FORMAT, VERSION_COLUMN } from '../format-rules.ts';

@@ -1,10 +1,16 @@
-import { isStatusIn, isToComplete, moneyEventOf, statusOn } from '../../account-status/rules.ts';
-import { type Position, position, type Terms, totalMinor } from '../../accounts/schedule-rules.ts';
+import {
+  applyEvents,
+  type BooksRow,
+  balanceOf,
+  type MoneyEvent,
+  type NewEntry,
+} from '../../accounts/ledger/rules.ts';
+import { type Position, position, type Terms, totalMinor } from '../../accounts/schedule/rules.ts';
+import { isStatusIn, isToComplete, moneyEventOf, statusOn } from '../../accounts/status/rules.ts';
 import { SYSTEM } from '../../core/context.ts';
 import type { AccountStatus, StatusCause } from '../../core/database/tables.ts';
 import { compareDates, later, type PlainDate } from '../../core/values/dates.ts';
 import { type Minor, minorToText } from '../../core/values/money.ts';
-import { applyEvents, type BooksRow, balanceOf, type MoneyEvent, type NewEntry } from '../../ledger/rules.ts';
 import {
   assignedEvent,
   receivedEvent,

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { ACCOUNT_STATUSES, needsReason } from '../../account-status/rules.ts';
+import { ACCOUNT_STATUSES, needsReason } from '../../accounts/status/rules.ts';
 import type { Tx } from '../../core/database/db.ts';
 import { literalList } from '../../core/database/literal-list.ts';
 import { LARGEST_EXACT_MINOR } from '../../core/values/money.ts';

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
+import { event } from '../../changes/events/change-rules.ts';
+import { audit } from '../../changes/events/change-store.ts';
 import { type Actor, type Context, SYSTEM } from '../../core/context.ts';
 import type { CopyPool } from '../../core/database/copy-pool.ts';
 import { inTransaction } from '../../core/database/transactions.ts';
 import { AppError, notFound } from '../../core/http/errors.ts';
-import { event } from '../../events/change-rules.ts';
-import { audit } from '../../events/change-store.ts';
 import { addJob, isGivenUp } from '../../platform/jobs/queue.ts';
 import type { FileName } from '../format-rules.ts';
 import { checkImportMove, hasRunningJob, type ImportWork } from './rules.ts';

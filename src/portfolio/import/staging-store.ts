@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { closedBeforeActivation } from '../../account-status/rules.ts';
+import { closedBeforeActivation } from '../../accounts/status/rules.ts';
 import type { Tx } from '../../core/database/db.ts';
 import { literalList } from '../../core/database/literal-list.ts';
 import { run } from '../../core/database/statements.ts';

@@ -1,0 +1,292 @@
+import type { Frequency, Row } from '../../core/database/tables.ts';
+import { unreachable } from '../../core/http/errors.ts';
+import {
+  addDays,
+  addPeriods,
+  compareDates,
+  daysBetween,
+  type PlainDate,
+  wholeMonthsBetween,
+} from '../../core/values/dates.ts';
+import { type Minor, maxMinor, minMinor } from '../../core/values/money.ts';
+
+// The schedule of an account is not stored. It is computed from the terms of the account, which never change. Item 0 is the
+// deposit, due on the activation date. Item k (1..instalmentCount) is due k periods later. Payments cover the items in this
+// order, so the sum paid determines which items are paid.
+
+/** The terms that an account copied from its pay plan. Amounts are >= 0. Counts are whole numbers >= 0. */
+export interface Terms {
+  depositMinor: Minor;
+  instalmentMinor: Minor;
+  instalmentCount: number;
+  frequency: Frequency;
+  /** The number of days past due after which the account counts as late. */
+  graceDays: number;
+  activationDate: PlainDate;
+}
+
+export function termsOf(row: TermColumns): Terms {
+  return {
+    depositMinor: BigInt(row.deposit_minor),
+    instalmentMinor: BigInt(row.instalment_minor),
+    instalmentCount: row.instalment_count,
+    frequency: row.frequency,
+    graceDays: row.grace_days,
+    activationDate: row.activation_date,
+  };
+}
+
+type TermColumns = Pick<
+  Row<'accounts'>,
+  'deposit_minor' | 'instalment_minor' | 'instalment_count' | 'frequency' | 'grace_days' | 'activation_date'
+>;
+
+interface OpenItem {
+  /** 0 for the deposit, k for instalment k. */
+  index: number;
+  date: PlainDate;
+  /** The unpaid part of this item, > 0. */
+  remainderMinor: Minor;
+}
+
+/** The state of an account is the first of these whose condition holds. The comment of `position` lists the conditions. */
+export const paymentStates = [
+  'paid_off',
+  'closed',
+  'not_due',
+  'late',
+  'in_grace',
+  'paid_ahead',
+  'current',
+] as const;
+export type PaymentState = (typeof paymentStates)[number];
+
+export interface Standing {
+  /** The sum of the unreversed payments and credit moves. Can be negative, see `nextItem`. */
+  paidMinor: Minor;
+  /** The business day of the position. For a quote or a statement, it can differ from the current business day. */
+  today: PlainDate;
+  /** True for a cancelled or written-off account. No more items of such an account fall due. */
+  closed: boolean;
+  /** False while the account waits for its activation date. */
+  activated: boolean;
+}
+
+export interface Position {
+  paymentState: PaymentState;
+  daysPastDue: number;
+  /** The day before the next due date. Null if the deposit is not fully paid, if all is paid, or if the account is closed. */
+  paidUntil: PlainDate | null;
+  /** The date of the first item that is not fully paid, also if it is past. Null if all is paid, or if the account is closed. */
+  nextDueDate: PlainDate | null;
+  nextDueAmountMinor: Minor | null;
+  arrearsMinor: Minor;
+}
+
+export interface ScheduledPayment {
+  id: number;
+  valueDate: PlainDate;
+  /** >= 0 */
+  amountMinor: Minor;
+}
+
+/** The part of a payment that is applied to one item. */
+export interface Slice {
+  paymentId: number;
+  /** 0 for the deposit, k for instalment k. */
+  item: number;
+  /** > 0 */
+  amountMinor: Minor;
+}
+
+interface Allocation {
+  slices: Slice[];
+  /** The part of the payments that exceeds the total. */
+  creditMinor: Minor;
+}
+
+export function totalMinor(terms: Terms): Minor {
+  return terms.depositMinor + BigInt(terms.instalmentCount) * terms.instalmentMinor;
+}
+
+/**
+ * The date of item k. The deposit (k = 0) is due on the activation date, instalment k is due k periods later. Monthly items keep
+ * the day of the month, or use the last day of a shorter month.
+ *
+ * @throws RangeError if k is not a whole number 0..instalmentCount, or the date is after the year 9999.
+ */
+export function dueDate(terms: Terms, k: number): PlainDate {
+  if (!Number.isInteger(k) || k < 0 || k > terms.instalmentCount) {
+    throw new RangeError(`Item ${k} is not in a schedule of ${terms.instalmentCount} instalments.`);
+  }
+  return addPeriods(terms.activationDate, terms.frequency, k);
+}
+
+/** The sum of all items dated on or before a date, in minor units; 0 before the activation date. */
+export function dueBy(terms: Terms, date: PlainDate): Minor {
+  if (compareDates(date, terms.activationDate) < 0) return 0n;
+  return terms.depositMinor + BigInt(instalmentsBy(terms, date)) * terms.instalmentMinor;
+}
+
+/** The amount of item k: the deposit for k = 0, else an instalment. */
+export function itemMinor(terms: Terms, k: number): Minor {
+  return k === 0 ? terms.depositMinor : terms.instalmentMinor;
+}
+
+/** The number of items dated on or before a date, including the deposit. */
+export function itemsBy(terms: Terms, date: PlainDate): number {
+  return compareDates(date, terms.activationDate) < 0 ? 0 : 1 + instalmentsBy(terms, date);
+}
+
+/**
+ * The first item that the sum paid does not fully cover. An item of 0, such as a deposit of 0, counts as covered. If a payment
+ * was reversed after its credit had been transferred or refunded, the sum paid can be negative. The missing amount is then part of
+ * the deposit, even if the deposit is 0. Example: with a deposit of 0 and a sum paid of -30, the result is the deposit, with a
+ * remainder of 30.
+ *
+ * @returns undefined if all is paid.
+ */
+export function nextItem(terms: Terms, paidMinor: Minor): OpenItem | undefined {
+  if (paidMinor >= totalMinor(terms)) return undefined;
+  if (paidMinor < terms.depositMinor) {
+    return { index: 0, date: terms.activationDate, remainderMinor: terms.depositMinor - paidMinor };
+  }
+  // The instalment is above 0 here, because the total is above the sum paid, which is at least the deposit.
+  const towardsInstalments = paidMinor - terms.depositMinor;
+  const index = Number(towardsInstalments / terms.instalmentMinor) + 1;
+  const remainderMinor = terms.instalmentMinor - (towardsInstalments % terms.instalmentMinor);
+  return { index, date: dueDate(terms, index), remainderMinor };
+}
+
+/**
+ * The position of an account on a day. With paid = `standing.paidMinor`, due(D) = the sum of all items dated <= D, and next = the
+ * first item that is not fully paid:
+ *
+ * - arrears = max(0, due(today) - paid); daysPastDue = max(0, today - date of next)
+ * - On closed accounts and before activation, arrears and daysPastDue are 0.
+ * - paymentState is the first that holds: paid_off; closed; not_due (before the activation date, or not activated); late
+ *   (daysPastDue > graceDays); in_grace (daysPastDue > 0); paid_ahead (the first item dated after today is fully paid); current.
+ */
+export function position(terms: Terms, standing: Standing): Position {
+  const { paidMinor, today, closed, activated } = standing;
+  const next = nextItem(terms, paidMinor);
+  if (next === undefined) {
+    return {
+      paymentState: 'paid_off',
+      daysPastDue: 0,
+      paidUntil: null,
+      nextDueDate: null,
+      nextDueAmountMinor: null,
+      arrearsMinor: 0n,
+    };
+  }
+  const hasBegun = activated && compareDates(today, terms.activationDate) >= 0;
+  const isOwing = hasBegun && !closed;
+  const arrears = dueBy(terms, today) - paidMinor;
+  const daysPastDue = isOwing ? Math.max(0, daysBetween(next.date, today)) : 0;
+  return {
+    paymentState: closed ? 'closed' : hasBegun ? lateness(terms, today, next, daysPastDue) : 'not_due',
+    daysPastDue,
+    paidUntil: closed || next.index === 0 ? null : addDays(next.date, -1),
+    nextDueDate: closed ? null : next.date,
+    nextDueAmountMinor: closed ? null : next.remainderMinor,
+    arrearsMinor: isOwing ? maxMinor(arrears, 0n) : 0n,
+  };
+}
+
+/** The state of an item is the first of these whose condition holds. The comment of `scheduleItems` lists the conditions. */
+export const itemStates = ['paid', 'not_owed', 'overdue', 'due', 'partly_paid', 'upcoming'] as const;
+type ItemState = (typeof itemStates)[number];
+
+export interface ScheduleItem {
+  /** 0 for the deposit, k for instalment k. */
+  index: number;
+  date: PlainDate;
+  amountMinor: Minor;
+  /** The paid part of the item. For the deposit it is negative if the paid amount of the account is negative. */
+  paidMinor: Minor;
+  state: ItemState;
+}
+
+/**
+ * All items of a schedule, each with its paid part and its state. The state is the first that holds: paid; not_owed (the account
+ * is closed); overdue (dated before today); due (dated today); partly_paid; upcoming. Before activation no item is overdue or
+ * due. A deposit of 0 is in the list only if the sum paid is negative.
+ */
+export function scheduleItems(terms: Terms, standing: Standing): ScheduleItem[] {
+  const { paidMinor, today, closed, activated } = standing;
+  const items: ScheduleItem[] = [];
+  let leftMinor = paidMinor;
+  for (let index = 0; index <= terms.instalmentCount; index++) {
+    const amountMinor = itemMinor(terms, index);
+    const ownMinor = minMinor(leftMinor, amountMinor);
+    // A negative sum reduces only the paid part of the deposit.
+    leftMinor = maxMinor(leftMinor - ownMinor, 0n);
+    if (amountMinor === 0n && ownMinor === 0n) continue;
+    const date = dueDate(terms, index);
+    const state = stateOf({ amountMinor, paidMinor: ownMinor, daysLeft: daysBetween(today, date) });
+    items.push({ index, date, amountMinor, paidMinor: ownMinor, state });
+  }
+  return items;
+
+  function stateOf(item: { amountMinor: Minor; paidMinor: Minor; daysLeft: number }): ItemState {
+    if (item.paidMinor >= item.amountMinor) return 'paid';
+    if (closed) return 'not_owed';
+    if (activated && item.daysLeft < 0) return 'overdue';
+    if (activated && item.daysLeft === 0) return 'due';
+    return item.paidMinor > 0n ? 'partly_paid' : 'upcoming';
+  }
+}
+
+/**
+ * Allocates the payments, in the order of value date and id, to the items of the schedule. The slices are in this order, too.
+ * The slices add up to the sum of the payments, but at most to the total. The rest of the payments is credit.
+ *
+ * @param payments - all unreversed payments of the account, in any order.
+ * @throws RangeError for a negative amount.
+ */
+export function allocate(terms: Terms, payments: readonly ScheduledPayment[]): Allocation {
+  const inOrder = payments.toSorted((a, b) => compareDates(a.valueDate, b.valueDate) || a.id - b.id);
+  const slices: Slice[] = [];
+  let paidMinor = 0n;
+  for (const payment of inOrder) {
+    let left = payment.amountMinor;
+    if (left < 0n) throw new RangeError(`The amount ${left} of payment ${payment.id} is negative.`);
+    while (left > 0n) {
+      const next = nextItem(terms, paidMinor);
+      if (next === undefined) break;
+      const amountMinor = minMinor(left, next.remainderMinor);
+      slices.push({ paymentId: payment.id, item: next.index, amountMinor });
+      paidMinor += amountMinor;
+      left -= amountMinor;
+    }
+  }
+  const receivedMinor = payments.reduce((sum, payment) => sum + payment.amountMinor, 0n);
+  return { slices, creditMinor: receivedMinor - paidMinor };
+}
+
+function lateness(terms: Terms, today: PlainDate, next: OpenItem, daysPastDue: number): PaymentState {
+  if (daysPastDue > terms.graceDays) return 'late';
+  if (daysPastDue > 0) return 'in_grace';
+  // `instalmentsBy + 1` is the index of the first instalment after today. If there is no such instalment, `next.index` is smaller
+  // than this index, and the state is `current`.
+  return next.index > instalmentsBy(terms, today) + 1 ? 'paid_ahead' : 'current';
+}
+
+/** The number of instalments dated on or before a date. @param date - not before the activation date. */
+function instalmentsBy(terms: Terms, date: PlainDate): number {
+  return Math.min(periodsBy(terms, date), terms.instalmentCount);
+}
+
+function periodsBy(terms: Terms, date: PlainDate): number {
+  switch (terms.frequency) {
+    case 'daily':
+      return daysBetween(terms.activationDate, date);
+    case 'weekly':
+      return Math.floor(daysBetween(terms.activationDate, date) / 7);
+    case 'monthly':
+      return wholeMonthsBetween(terms.activationDate, date);
+    default:
+      return unreachable(terms.frequency);
+  }
+}

@@ -1,0 +1,37 @@
+import { type Context, SYSTEM, today } from '../../core/context.ts';
+import { inTransaction } from '../../core/database/transactions.ts';
+import { changeStatus } from './commands.ts';
+import { describeLateness } from './suspension-rules.ts';
+import { lockAccountsToSuspend } from './suspension-store.ts';
+
+/**
+ * Suspends accounts that are past their days of grace, if their pay plan has `auto_suspend`. Each batch is one transaction.
+ *
+ * @param signal - stops the job between two batches.
+ * @param onBatch - called after each commit with the number of accounts suspended so far.
+ * @returns the number of suspended accounts.
+ */
+export async function suspendLateAccounts(
+  context: Context,
+  signal: AbortSignal,
+  onBatch: (suspended: number) => void = () => {},
+): Promise<number> {
+  const batchSize = 200;
+  let suspended = 0;
+  while (!signal.aborted) {
+    const batch = await inTransaction(context.db, async (tx) => {
+      const day = today(context);
+      const accounts = await lockAccountsToSuspend(tx, day, batchSize);
+      for (const account of accounts) {
+        const reason = describeLateness(account, day);
+        await changeStatus(tx, context, SYSTEM, account, { to: 'suspended', reason, cause: 'non_payment' });
+      }
+      return accounts.length;
+    });
+    // Do not stop after a short batch: a batch skips accounts that other transactions have locked.
+    if (batch === 0) break;
+    suspended += batch;
+    onBatch(suspended);
+  }
+  return suspended;
+}

@@ -1,0 +1,33 @@
+import { amountOf, type Currency } from '../../core/context.ts';
+import type { ConfigurationRow, ProductRow } from './store.ts';
+
+export function toProduct(row: ProductRow, currency: Currency) {
+  return {
+    id: row.id,
+    sku: row.sku,
+    name: row.name,
+    category: row.category,
+    description: row.description,
+    price: amountOf(row.price_minor, currency),
+    currency: currency.code,
+    active: row.active,
+    externalId: row.external_id,
+    metadata: row.metadata,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+export function toConfiguration(row: ConfigurationRow, currency: Currency) {
+  return {
+    id: row.id,
+    productId: row.product_id,
+    name: row.name,
+    attributes: row.attributes as Record<string, unknown>,
+    price: row.price_minor === null ? null : amountOf(row.price_minor, currency),
+    currency: currency.code,
+    isDefault: row.is_default,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}

@@ -1,0 +1,119 @@
+import { formatAccountNumber } from '../../accounts/account-number-rules.ts';
+import { type AccountRow, booksOf } from '../../accounts/ledger/rules.ts';
+import { termsOf } from '../../accounts/schedule/rules.ts';
+import { toPaymentState } from '../../accounts/view.ts';
+import { amountOf, type Currency } from '../../core/context.ts';
+import type { Language } from '../../core/http/fields.ts';
+import type { PlainDate } from '../../core/values/dates.ts';
+import type { Minor } from '../../core/values/money.ts';
+import { coveredBy } from './allocation-rules.ts';
+import { quoteOf } from './quote-rules.ts';
+import type { Row, StatementFigures } from './rules.ts';
+import type { AccountStatement } from './view.ts';
+import { describeRow, plainSpelling } from './wording-rules.ts';
+
+export function toStatement(
+  { account, accountNumber, customer, productName, period, statement }: AccountStatement,
+  currency: Currency,
+  language: Language,
+) {
+  const terms = termsOf(account);
+  const amount = (minor: Minor) => amountOf(minor, currency);
+  const figures = ({ dueSoFarMinor, owedInTotalMinor }: StatementFigures) => ({
+    dueSoFar: amount(dueSoFarMinor),
+    owedInTotal: amount(owedInTotalMinor),
+  });
+  const { rows, totals, position } = statement;
+  const spelling = plainSpelling(currency.decimals, language);
+  return {
+    accountId: account.id,
+    accountNumber,
+    customerName: customer.name,
+    productName,
+    status: account.status,
+    currency: currency.code,
+    terms: {
+      activationDate: terms.activationDate,
+      deposit: amount(terms.depositMinor),
+      instalmentAmount: amount(terms.instalmentMinor),
+      instalmentCount: terms.instalmentCount,
+      frequency: terms.frequency,
+      total: amountOf(account.total_minor, currency),
+    },
+    period,
+    opening: figures(statement.opening),
+    rows: rows.map((row) => ({
+      date: row.date,
+      type: row.type,
+      description: describeRow(row, terms, spelling),
+      amount: amount(row.amountMinor),
+      due: amount(row.dueMinor),
+      charged: amount(row.chargedMinor),
+      paid: amount(row.paidMinor),
+      ...figures(row),
+      item: row.item,
+      covers: row.covers.map(({ amountMinor, ...cover }) => ({ ...cover, amount: amount(amountMinor) })),
+      covered: row.item === null ? null : amount(coveredBy(row.covers)),
+      credit: row.type === 'payment' || row.type === 'transfer_in' ? amount(row.creditMinor) : null,
+      ...sourceOf(row),
+    })),
+    totals: {
+      due: amount(totals.dueMinor),
+      charged: amount(totals.chargedMinor),
+      paid: amount(totals.paidMinor),
+    },
+    closing: {
+      ...figures(statement.closing),
+      balance: amount(statement.balanceMinor),
+      credit: amount(statement.creditMinor),
+      arrears: amount(position.arrearsMinor),
+      ...toPaymentState(position, currency),
+    },
+  };
+}
+
+/** The payment or credit move of a statement row, and its ledger event. */
+export function sourceOf({ type, money, event }: Row) {
+  return {
+    paymentId: money?.paymentId ?? null,
+    creditMoveId: money?.creditMoveId ?? null,
+    paymentMethod: money?.paymentMethod ?? null,
+    transactionRef: money?.transactionRef ?? null,
+    reversedOn: money?.reversedOn ?? null,
+    ledgerEventId:
+      event?.ledgerEventId ?? (type === 'reversal' ? money?.reversalEventId : money?.ledgerEventId) ?? null,
+  };
+}
+
+/** What the account owes on a date, and the effect of a payment of the amount on that date. */
+export function quoteAccount(
+  account: AccountRow,
+  { date, amountMinor }: { date: PlainDate; amountMinor: Minor | null },
+  currency: Currency,
+) {
+  const { status, paidMinor } = booksOf(account);
+  const quote = quoteOf({ terms: termsOf(account), status, paidMinor }, { date, amountMinor });
+  const amount = (minor: Minor) => amountOf(minor, currency);
+  return {
+    accountId: account.id,
+    accountNumber: formatAccountNumber(account.id),
+    currency: currency.code,
+    status: account.status,
+    date,
+    overdue: amount(quote.overdueMinor),
+    dueOnDate: amount(quote.dueOnDateMinor),
+    amountDue: amount(quote.amountDueMinor),
+    settlement: amount(quote.payoffMinor),
+    ...toPaymentState(quote.position, currency),
+    payment: quote.after && {
+      amount: amount(quote.after.amountMinor),
+      itemsCovered: quote.after.itemsCovered,
+      remainder: amount(quote.after.remainderMinor),
+      balance: amount(quote.after.balanceMinor),
+      credit: amount(quote.after.creditMinor),
+      arrears: amount(quote.after.position.arrearsMinor),
+      completes: quote.after.completes,
+      ...toPaymentState(quote.after.position, currency),
+    },
+  };
+}

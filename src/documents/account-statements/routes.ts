@@ -1,0 +1,114 @@
+import { Type } from 'typebox';
+import { accountFull, booksOf, hasRoomFor } from '../../accounts/ledger/rules.ts';
+import { getAccountRow } from '../../accounts/store.ts';
+import { type Context, readAmount, today } from '../../core/context.ts';
+import { actorOf, callerOf } from '../../core/http/access.ts';
+import type { Api } from '../../core/http/api.ts';
+import { Envelope, ok } from '../../core/http/envelope.ts';
+import { invalidField, unreachable } from '../../core/http/errors.ts';
+import { IdParams } from '../../core/http/fields.ts';
+import { compareDates } from '../../core/values/dates.ts';
+import { nameUnprintable, type Printer, printedAnswerMs } from '../../platform/printing/printer.ts';
+import { requireAll } from '../../rights.ts';
+import { statementCsv } from './csv-view.ts';
+import { statementDocument } from './document-view.ts';
+import { quoteAccount, toStatement } from './json-view.ts';
+import { MAX_PRINTED_ROWS, MAX_ROWS, refuseTooMany } from './rules.ts';
+import { AccountStatement, Quote, QuoteQuery, StatementCsv, StatementQuery } from './schema.ts';
+import { type AccountStatement as Made, makeStatement } from './view.ts';
+
+export function statementRoutes(api: Api, context: Context, printer: Printer): void {
+  const { currency } = context;
+
+  api.get(
+    '/accounts/:id/statement',
+    {
+      config: {
+        access: 'accounts:read',
+        errors: ['NOT_FOUND'],
+        answerTimeoutMs: printedAnswerMs(context.config.limits),
+      },
+      schema: {
+        tags: ['Accounts'],
+        operationId: 'getAccountStatement',
+        summary: 'Get the statement of an account',
+        description:
+          'from and to are business days, both included. A payment counts on its payment date. A reversed payment is shown but ' +
+          'does not count. An unassigned payment is not shown. Credit moves are rows (transfer_in, transfer_out, refund). ' +
+          'Outgoing credit is taken from the latest payments and incoming transfers. The part that is taken covers no item. ' +
+          `Each row has two balances, dueSoFar and owedInTotal. A statement has at most ${MAX_ROWS} rows, or ${MAX_PRINTED_ROWS} as PDF. ` +
+          'lang is the language of the descriptions and of the PDF. ' +
+          'It shows the customer and the payments, so an API key also needs `customers:read` and `payments:read`.',
+        params: IdParams,
+        querystring: StatementQuery,
+        response: {
+          200: {
+            description: 'Statement made.',
+            content: {
+              'application/json': { schema: Envelope(AccountStatement, 'Statement made.') },
+              'text/csv': { schema: StatementCsv },
+              'application/pdf': { schema: Type.Unsafe<Buffer>({ type: 'string', format: 'binary' }) },
+            },
+          },
+        },
+      },
+    },
+    async (request, reply) => {
+      requireAll(actorOf(request), ['customers:read', 'payments:read']);
+      const { format = 'json', lang = 'en', ...given } = request.query;
+      const made = await makeStatement(context, request.params.id, given);
+      switch (format) {
+        case 'json':
+          return ok(toStatement(made, currency, lang), 'Statement made.');
+        case 'csv':
+          return reply
+            .type('text/csv; charset=utf-8')
+            .header('content-disposition', `attachment; filename="${fileName(made)}.csv"`)
+            .send(statementCsv(made, currency, lang));
+        case 'pdf': {
+          refuseTooMany(made.statement.rows.length, MAX_PRINTED_ROWS);
+          const prepared = printer.prepare(statementDocument(currency, printer, made, lang));
+          nameUnprintable(reply, prepared.unprintable);
+          const pdf = await printer.print(callerOf(request), 'statement.typ', prepared);
+          return reply
+            .type('application/pdf')
+            .header('content-disposition', `inline; filename="${fileName(made)}.pdf"`)
+            .send(pdf);
+        }
+        default:
+          return unreachable(format);
+      }
+    },
+  );
+
+  api.get(
+    '/accounts/:id/quote',
+    {
+      config: { access: 'accounts:read', errors: ['NOT_FOUND'] },
+      schema: {
+        tags: ['Accounts'],
+        operationId: 'getAccountQuote',
+        summary: 'Quote what an account owes',
+        description:
+          'The quote assumes that no further payment is made before `date`. A pending account counts as active from its activation date.',
+        params: IdParams,
+        querystring: QuoteQuery,
+        response: { 200: Envelope(Quote, 'Quote made.') },
+      },
+    },
+    async (request) => {
+      const { amount } = request.query;
+      const day = today(context);
+      const date = request.query.date ?? day;
+      if (compareDates(date, day) < 0) throw invalidField('date', `must not be before today (${day})`);
+      const amountMinor = amount === undefined ? null : readAmount(amount, currency);
+      const account = await getAccountRow(context.db, request.params.id);
+      if (amountMinor !== null && !hasRoomFor(booksOf(account), amountMinor)) throw accountFull('amount');
+      return ok(quoteAccount(account, { date, amountMinor }, currency), 'Quote made.');
+    },
+  );
+}
+
+function fileName({ accountNumber, period }: Made): string {
+  return `statement_${accountNumber}_${period.from}_${period.to}`;
+}

@@ -1,0 +1,317 @@
+import { Type } from 'typebox';
+import { paymentStateFields } from '../../accounts/schema.ts';
+import { ACCOUNT_STATUSES } from '../../accounts/status/rules.ts';
+import { FREQUENCIES } from '../../catalogue/pay-plans/schema.ts';
+import {
+  AmountAboveZero,
+  CalendarDate,
+  Choice,
+  DateText,
+  DocumentLanguage,
+  Id,
+  Money,
+  Nullable,
+} from '../../core/http/fields.ts';
+import { MAX_ROWS, ROW_TYPES } from './rules.ts';
+
+const dateOf = (description: string, example: string) =>
+  Type.Optional(CalendarDate({ format: 'calendar-date', description, examples: [example] }));
+
+export const StatementQuery = Type.Object({
+  from: dateOf(
+    'First business day. Default: the opening, the activation date or the first payment, whichever is earliest.',
+    '2026-11-01',
+  ),
+  to: dateOf('Last business day, which may be in the future. Default: today.', '2026-11-30'),
+  format: Type.Optional(Type.Enum(['json', 'csv', 'pdf'], { default: 'json' })),
+  lang: DocumentLanguage,
+});
+
+const dueSoFar = Type.Number({
+  description: 'The sum that has fallen due and is not paid. Negative if the customer has paid ahead.',
+});
+const owedInTotal = Type.Number({
+  description: 'The unpaid part of the whole price, due or not. Negative if the customer has credit.',
+});
+const Figures = Type.Object({ dueSoFar, owedInTotal });
+
+const Cover = Type.Object({
+  paymentId: Nullable(Type.Integer()),
+  creditMoveId: Nullable(Type.Integer({ description: 'Set for credit from another account.' })),
+  paymentDate: DateText,
+  item: Type.Integer({ description: '0 for the deposit, otherwise the number of the instalment.' }),
+  dueDate: DateText,
+  amount: Money,
+});
+
+const StatementRow = Type.Object({
+  date: DateText,
+  type: Choice('StatementRowType', ROW_TYPES),
+  description: Type.String(),
+  amount: Type.Number({ description: 'The amount of the item, payment or event, reversed or not.' }),
+  due: Type.Number({ description: 'Added to dueSoFar.' }),
+  charged: Type.Number({ description: 'Added to owedInTotal.' }),
+  paid: Type.Number({ description: 'Subtracted from dueSoFar and owedInTotal.' }),
+  dueSoFar,
+  owedInTotal,
+  item: Nullable(
+    Type.Integer({
+      description: 'For a due item: 0 for the deposit, otherwise the number of the instalment.',
+    }),
+  ),
+  covers: Type.Array(Cover, {
+    description:
+      'For a payment or an incoming transfer: the items that it covers. For a due item: the payments and transfers that cover it.',
+  }),
+  covered: Nullable(Type.Number({ description: 'For a due item: the paid part.' })),
+  credit: Nullable(
+    Type.Number({ description: 'For a payment or an incoming transfer: the part that covers no item.' }),
+  ),
+  paymentId: Nullable(Type.Integer()),
+  creditMoveId: Nullable(Type.Integer({ description: 'Set for a transfer or a refund of credit.' })),
+  paymentMethod: Nullable(Type.String()),
+  transactionRef: Nullable(Type.String()),
+  reversedOn: Nullable(DateText),
+  ledgerEventId: Nullable(
+    Type.Integer({ description: 'The ledger event. Null for a due item, which is computed from the terms.' }),
+  ),
+});
+
+const example = {
+  date: '2026-11-02',
+  type: 'payment',
+  description: 'Payment by Cash',
+  amount: 2000,
+  due: 0,
+  charged: 0,
+  paid: 2000,
+  dueSoFar: 0,
+  owedInTotal: 20800,
+  item: null,
+  covers: [
+    {
+      paymentId: 1,
+      creditMoveId: null,
+      paymentDate: '2026-11-02',
+      item: 0,
+      dueDate: '2026-11-02',
+      amount: 2000,
+    },
+  ],
+  covered: null,
+  credit: 0,
+  paymentId: 1,
+  creditMoveId: null,
+  paymentMethod: 'Cash',
+  transactionRef: 'RECEIPT-0001',
+  reversedOn: null,
+  ledgerEventId: 2,
+};
+
+export const AccountStatement = Type.Object(
+  {
+    accountId: Id,
+    accountNumber: Type.String(),
+    customerName: Type.String(),
+    productName: Type.String(),
+    status: Choice('AccountStatus', ACCOUNT_STATUSES, { description: 'The present status.' }),
+    currency: Type.String(),
+    terms: Type.Object({
+      activationDate: DateText,
+      deposit: Money,
+      instalmentAmount: Money,
+      instalmentCount: Type.Integer(),
+      frequency: Choice('Frequency', FREQUENCIES),
+      total: Money,
+    }),
+    period: Type.Object({ from: DateText, to: DateText }),
+    opening: Figures,
+    rows: Type.Array(StatementRow, { description: `Oldest first; at most ${MAX_ROWS}.` }),
+    totals: Type.Object(
+      { due: Money, charged: Money, paid: Money },
+      {
+        description:
+          'The sums of the rows. opening.dueSoFar + due − paid = closing.dueSoFar, and opening.owedInTotal + charged − paid = closing.owedInTotal.',
+      },
+    ),
+    closing: Type.Object(
+      {
+        dueSoFar,
+        owedInTotal,
+        balance: Type.Number({ description: 'owedInTotal, but at least 0.' }),
+        credit: Money,
+        arrears: Money,
+        ...paymentStateFields,
+      },
+      {
+        description:
+          'The figures at the end of the period. If the period ends today, they equal the figures of the account.',
+      },
+    ),
+  },
+  {
+    title: 'AccountStatement',
+    examples: [
+      {
+        accountId: 1,
+        accountNumber: 'ACC10000012',
+        customerName: 'Wanjiru Kamau',
+        productName: 'Home system 40 W',
+        status: 'active',
+        currency: 'KES',
+        terms: {
+          activationDate: '2026-11-02',
+          deposit: 2000,
+          instalmentAmount: 400,
+          instalmentCount: 52,
+          frequency: 'weekly',
+          total: 22800,
+        },
+        period: { from: '2026-11-01', to: '2026-11-02' },
+        opening: { dueSoFar: 0, owedInTotal: 0 },
+        rows: [
+          {
+            ...example,
+            type: 'opened',
+            description: 'Account opened: 22800.00 in total',
+            amount: 22800,
+            charged: 22800,
+            paid: 0,
+            owedInTotal: 22800,
+            covers: [],
+            credit: null,
+            paymentId: null,
+            paymentMethod: null,
+            transactionRef: null,
+            ledgerEventId: 1,
+          },
+          {
+            ...example,
+            type: 'deposit',
+            description: 'Deposit',
+            due: 2000,
+            paid: 0,
+            dueSoFar: 2000,
+            owedInTotal: 22800,
+            item: 0,
+            covered: 2000,
+            credit: null,
+            paymentId: null,
+            paymentMethod: null,
+            transactionRef: null,
+            ledgerEventId: null,
+          },
+          example,
+        ],
+        totals: { due: 2000, charged: 22800, paid: 2000 },
+        closing: {
+          dueSoFar: 0,
+          owedInTotal: 20800,
+          balance: 20800,
+          credit: 0,
+          arrears: 0,
+          paymentState: 'current',
+          daysPastDue: 0,
+          paidUntil: '2026-11-08',
+          nextDueDate: '2026-11-09',
+          nextDueAmount: 400,
+        },
+      },
+    ],
+  },
+);
+
+/** Sent as text, without a serializer. */
+export const StatementCsv = Type.Unsafe<string>({
+  type: 'string',
+  examples: [
+    'date,type,description,covers,due,charged,paid,dueSoFar,owedInTotal,amount,currency,accountNumber,paymentId,creditMoveId,transactionRef,reversedOn,ledgerEventId\r\n' +
+      '2026-11-02,payment,"Payment by Cash","deposit",0.00,0.00,2000.00,0.00,20800.00,2000.00,KES,ACC10000012,1,,"RECEIPT-0001",,2\r\n',
+  ],
+});
+
+export const QuoteQuery = Type.Object({
+  date: Type.Optional(
+    CalendarDate({
+      format: 'calendar-date',
+      description: 'The business day of the payment, today or later. Default: today.',
+      // The past is refused.
+      examples: ['2099-12-31'],
+    }),
+  ),
+  amount: Type.Optional({ ...AmountAboveZero, examples: [1000] }),
+});
+
+export const Quote = Type.Object(
+  {
+    accountId: Id,
+    accountNumber: Type.String(),
+    currency: Type.String(),
+    status: Choice('AccountStatus', ACCOUNT_STATUSES),
+    date: DateText,
+    overdue: Type.Number({ description: 'The unpaid sum that fell due before `date`.' }),
+    dueOnDate: Type.Number({ description: 'The unpaid sum that falls due on `date`.' }),
+    amountDue: Type.Number({
+      description: 'overdue + dueOnDate. If the customer pays this amount, there are no arrears on `date`.',
+    }),
+    settlement: Type.Number({ description: 'The payoff amount: the whole balance on `date`.' }),
+    ...paymentStateFields,
+    payment: Nullable(
+      Type.Object(
+        {
+          amount: Money,
+          itemsCovered: Type.Integer({
+            description: 'The number of items, including the deposit, that the payment completes.',
+          }),
+          remainder: Type.Number({
+            description: 'The part of the payment that pays only a part of the next item.',
+          }),
+          balance: Money,
+          credit: Money,
+          arrears: Money,
+          completes: Type.Boolean({ description: 'Whether the payment completes the account.' }),
+          ...paymentStateFields,
+        },
+        {
+          description:
+            'The account after a payment of the amount in the query. Null if the query has no amount.',
+        },
+      ),
+    ),
+  },
+  {
+    title: 'Quote',
+    examples: [
+      {
+        accountId: 1,
+        accountNumber: 'ACC10000012',
+        currency: 'KES',
+        status: 'active',
+        date: '2026-11-30',
+        overdue: 1200,
+        dueOnDate: 400,
+        amountDue: 1600,
+        settlement: 20800,
+        paymentState: 'late',
+        daysPastDue: 21,
+        paidUntil: '2026-11-08',
+        nextDueDate: '2026-11-09',
+        nextDueAmount: 400,
+        payment: {
+          amount: 1000,
+          itemsCovered: 2,
+          remainder: 200,
+          balance: 19800,
+          credit: 0,
+          arrears: 600,
+          completes: false,
+          paymentState: 'in_grace',
+          daysPastDue: 7,
+          paidUntil: '2026-11-22',
+          nextDueDate: '2026-11-23',
+          nextDueAmount: 200,
+        },
+      },
+    ],
+  },
+);

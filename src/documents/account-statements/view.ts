@@ -1,0 +1,129 @@
+import { formatAccountNumber } from '../../accounts/account-number-rules.ts';
+import type { AccountRow } from '../../accounts/ledger/rules.ts';
+import { termsOf } from '../../accounts/schedule/rules.ts';
+import { isStatusIn, statusOn } from '../../accounts/status/rules.ts';
+import { getAccountRow } from '../../accounts/store.ts';
+import { type Context, today } from '../../core/context.ts';
+import type { Tx } from '../../core/database/db.ts';
+import type { LedgerEvent } from '../../core/database/tables.ts';
+import { inSnapshot } from '../../core/database/transactions.ts';
+import { AppError } from '../../core/http/errors.ts';
+import { compareDates, type PlainDate } from '../../core/values/dates.ts';
+import type { MoneyMove } from './allocation-rules.ts';
+import {
+  type AccountEvent,
+  MAX_PAYMENTS,
+  readStatementPeriod,
+  type Statement,
+  type StatementPeriod,
+  statementOf,
+} from './rules.ts';
+import {
+  type AccountEventRow,
+  findAccountEvents,
+  findCreditMoves,
+  findFirstPaymentDate,
+  findHeader,
+  findPayments,
+} from './store.ts';
+
+/** A statement and the data of its header. */
+export interface AccountStatement {
+  account: AccountRow;
+  accountNumber: string;
+  customer: { name: string; phone: string };
+  productName: string;
+  period: StatementPeriod;
+  /** Whether the period ends today, so that the closing figures are the present figures of the account. */
+  isToday: boolean;
+  statement: Statement;
+}
+
+/**
+ * Makes the statement of an account from one snapshot. Without `from`, the statement begins with the opening, the activation date
+ * or the first payment, whichever is earliest.
+ *
+ * @throws AppError NOT_FOUND; VALIDATION_ERROR for a period that ends before it starts, or with too many rows or payments.
+ */
+export async function makeStatement(
+  context: Context,
+  id: number,
+  given: Partial<StatementPeriod>,
+): Promise<AccountStatement> {
+  const day = today(context);
+  if (given.from) readStatementPeriod(given, day, given.from);
+  const { account, header, events, period, money } = await inSnapshot(context.db, async (tx) => {
+    const account = await getAccountRow(tx, id);
+    const eventRows = await findAccountEvents(tx, id);
+    const events = eventRows.map((row) => toEvent(row, account));
+    const period = readStatementPeriod(given, day, given.from ?? (await firstDayOf(tx, account, events)));
+    const header = await findHeader(tx, account);
+    return { account, header, events, period, money: await moneyOf(tx, context, id, period) };
+  });
+  const status = statusOn(account.status, account.activation_date, period.to);
+  const activated = !isStatusIn(status, 'awaitingActivation');
+  return {
+    account,
+    accountNumber: formatAccountNumber(id),
+    customer: { name: `${header.first_name} ${header.last_name}`, phone: header.phone },
+    productName: header.product_name,
+    period,
+    isToday: period.to === day,
+    statement: statementOf({ terms: termsOf(account), activated, events, money }, period),
+  };
+}
+
+async function firstDayOf(tx: Tx, account: AccountRow, events: AccountEvent[]): Promise<PlainDate> {
+  const firstPayment = await findFirstPaymentDate(tx, account.id);
+  const days = [account.activation_date, ...events.map(({ date }) => date)];
+  if (firstPayment) days.push(firstPayment);
+  return days.sort(compareDates)[0] ?? account.activation_date;
+}
+
+/** All money of an account up to the end of a period, reversed payments included. */
+async function moneyOf(
+  tx: Tx,
+  { config }: Context,
+  accountId: number,
+  period: StatementPeriod,
+): Promise<MoneyMove[]> {
+  const limit = MAX_PAYMENTS + 1;
+  const payments = await findPayments(tx, accountId, period, { timeZone: config.BUSINESS_TIMEZONE, limit });
+  checkMoneyLimit(payments, 'payments', period);
+  const moves = await findCreditMoves(tx, accountId, period.to, limit);
+  checkMoneyLimit(moves, 'credit moves', period);
+  return [...payments, ...moves].map((row) => ({ ...row, amountMinor: BigInt(row.amountMinor) }));
+}
+
+function checkMoneyLimit(rows: readonly unknown[], what: string, { to }: StatementPeriod): void {
+  if (rows.length <= MAX_PAYMENTS) return;
+  throw new AppError(
+    'VALIDATION_ERROR',
+    `Up to ${to}, the account has more than ${MAX_PAYMENTS} ${what}. Request a statement that ends earlier.`,
+  );
+}
+
+/** An account that was recorded after its activation date is shown as opened on its activation date. */
+function toEvent(row: AccountEventRow, { activation_date }: AccountRow): AccountEvent {
+  const type = typeOfEvent(row.event);
+  const isBackdated = type === 'opened' && compareDates(activation_date, row.value_date) < 0;
+  return {
+    type,
+    date: isBackdated ? activation_date : row.value_date,
+    amountMinor: BigInt(row.amount_minor),
+    ledgerEventId: row.event_id,
+  };
+}
+
+function typeOfEvent(event: LedgerEvent): AccountEvent['type'] {
+  switch (event) {
+    case 'account_opened':
+      return 'opened';
+    case 'account_cancelled':
+      return 'cancelled';
+    case 'account_written_off':
+      return 'written_off';
+    default:
+      throw new Error(`The ledger event ${event} does not open, cancel or write off an account.`);
+  }
+}

@@ -1,0 +1,161 @@
+import { describe, expect, it } from 'vitest';
+import { formatAccountNumber } from '../../accounts/account-number-rules.ts';
+import type { Terms } from '../../accounts/schedule/rules.ts';
+import type { PlainDate } from '../../core/values/dates.ts';
+import type { Cover, MoneyMove } from './allocation-rules.ts';
+import type { AccountEvent, Row } from './rules.ts';
+import { coverageOfRow, describeRow, plainSpelling, printedSpelling } from './wording-rules.ts';
+
+const day = (text: string) => text as PlainDate;
+const DAY = day('2026-11-02');
+const PLAIN = plainSpelling(2, 'en');
+
+/** A deposit of 20.00 and 10 instalments of 5.00. */
+const TERMS: Terms = {
+  depositMinor: 2000n,
+  instalmentMinor: 500n,
+  instalmentCount: 10,
+  frequency: 'weekly',
+  graceDays: 3,
+  activationDate: DAY,
+};
+
+function row(fields: Partial<Row>): Row {
+  return {
+    type: 'payment',
+    date: DAY,
+    amountMinor: 123_456n,
+    chargedMinor: 0n,
+    dueMinor: 0n,
+    paidMinor: 0n,
+    dueSoFarMinor: 0n,
+    owedInTotalMinor: 0n,
+    item: null,
+    covers: [],
+    creditMinor: 0n,
+    money: null,
+    event: null,
+    ...fields,
+  };
+}
+
+const money: MoneyMove = {
+  type: 'payment',
+  date: DAY,
+  amountMinor: 123_456n,
+  reversedOn: null,
+  paymentId: 31,
+  creditMoveId: null,
+  otherAccountId: null,
+  transactionRef: null,
+  paymentMethod: 'Cash',
+  ledgerEventId: 10,
+  reversalEventId: null,
+};
+const reversed: MoneyMove = { ...money, reversedOn: day('2026-12-24') };
+const event: AccountEvent = {
+  type: 'cancelled',
+  date: DAY,
+  amountMinor: 123_456n,
+  ledgerEventId: 3,
+};
+
+describe('the text of a row', () => {
+  it.each<[string, Partial<Row>]>([
+    ['Account opened: 1234.56 in total', { type: 'opened', event }],
+    ['Deposit', { type: 'deposit', item: 0 }],
+    ['Instalment 3 of 10', { type: 'instalment', item: 3 }],
+    ['Payment by Cash', { type: 'payment', money }],
+    ['Payment by Cash, reversed on 2026-12-24: does not count', { type: 'payment', money: reversed }],
+    [
+      `Credit received from ${formatAccountNumber(7)}`,
+      { type: 'transfer_in', money: { ...money, otherAccountId: 7 } },
+    ],
+    ['Credit received from another account', { type: 'transfer_in', money }],
+    [
+      `Credit given to ${formatAccountNumber(7)}`,
+      { type: 'transfer_out', money: { ...money, otherAccountId: 7 } },
+    ],
+    ['Credit paid back by Cash', { type: 'refund', money }],
+    ['Reversal of the payment of 1234.56 by Cash on 2026-11-02', { type: 'reversal', money: reversed }],
+    ['Account cancelled', { type: 'cancelled', event }],
+    ['1234.56 written off', { type: 'written_off', event }],
+    ['Recovered: 1234.56 of the written-off amount', { type: 'recovery', money }],
+  ])('says what happened: %s', (text, fields) => {
+    expect(describeRow(row(fields), TERMS, PLAIN)).toBe(text);
+  });
+
+  it('is in Swahili on request', () => {
+    const inSwahili = printedSpelling(2, 'sw');
+    expect(describeRow(row({ type: 'instalment', item: 3 }), TERMS, inSwahili)).toBe('Awamu ya 3 kati ya 10');
+    expect(describeRow(row({ type: 'payment', money: reversed }), TERMS, inSwahili)).toBe(
+      'Malipo kwa Cash, yalibatilishwa 24 Des 2026: hayahesabiwi',
+    );
+  });
+
+  it('has dates and amounts for readers in a printed statement', () => {
+    const printed = printedSpelling(2, 'en');
+    const reversal = row({ type: 'reversal', money: reversed });
+    expect(describeRow(reversal, TERMS, printed)).toBe(
+      'Reversal of the payment of 1,234.56 by Cash on 2 Nov 2026',
+    );
+    expect(printed.date(day('2026-01-31'))).toBe('31 Jan 2026');
+    expect(printed.date(day('2026-12-01'))).toBe('1 Dec 2026');
+  });
+});
+
+describe('the coverage', () => {
+  const cover = (item: number, amountMinor: bigint, paymentDate = DAY): Cover => ({
+    paymentId: 31,
+    creditMoveId: null,
+    paymentDate,
+    item,
+    dueDate: DAY,
+    amountMinor,
+  });
+
+  it.each<[string, Cover[], bigint, string]>([
+    ['no item', [], 0n, ''],
+    ['the deposit', [cover(0, 2000n)], 0n, 'deposit'],
+    ['a part of the deposit', [cover(0, 1999n)], 0n, '19.99 of deposit'],
+    ['one instalment', [cover(3, 500n)], 0n, 'instalment 3'],
+    ['neighbouring instalments', [cover(3, 500n), cover(4, 500n), cover(5, 500n)], 0n, 'instalments 3 to 5'],
+    ['a part of an instalment', [cover(3, 499n)], 0n, '4.99 of instalment 3'],
+    [
+      'the deposit and instalments',
+      [cover(0, 2000n), cover(1, 500n), cover(2, 500n)],
+      0n,
+      'deposit, instalments 1 to 2',
+    ],
+    [
+      'instalments with a part at each end',
+      [cover(1, 100n), cover(2, 500n), cover(3, 500n), cover(4, 150n)],
+      0n,
+      '1.00 of instalment 1, instalments 2 to 3, 1.50 of instalment 4',
+    ],
+    [
+      'instalments that are not neighbours',
+      [cover(1, 500n), cover(3, 500n)],
+      0n,
+      'instalment 1, instalment 3',
+    ],
+    ['an instalment and credit', [cover(10, 500n)], 20n, 'instalment 10, 0.20 credit'],
+    ['only credit', [], 20n, '0.20 credit'],
+  ])('of a payment names the items and the credit: %s', (_, covers, creditMinor, text) => {
+    expect(coverageOfRow(row({ covers, creditMinor }), TERMS, PLAIN)).toBe(text);
+  });
+
+  it.each<[string, Cover[]]>([
+    ['open', []],
+    ['paid 2026-11-02', [cover(3, 500n)]],
+    ['paid 2026-11-09', [cover(3, 200n), cover(3, 300n, day('2026-11-09'))]],
+    ['2.00 paid, 3.00 open', [cover(3, 100n), cover(3, 100n)]],
+  ])('of an item says how much is paid, and the day of the last payment: %s', (text, covers) => {
+    const item = row({ type: 'instalment', item: 3, amountMinor: 500n, covers });
+    expect(coverageOfRow(item, TERMS, PLAIN)).toBe(text);
+  });
+
+  it('of the deposit is that of an item, too', () => {
+    expect(coverageOfRow(row({ type: 'deposit', item: 0, amountMinor: 2000n }), TERMS, PLAIN)).toBe('open');
+  });
+});

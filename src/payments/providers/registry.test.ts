@@ -1,7 +1,0 @@
-import { expect, it } from 'vitest';
-import { PROVIDER_NAMES } from '../provider-name-rules.ts';
-import { PROVIDERS } from './registry.ts';
-
-it('the registry has one provider for each name, in the same order', () => {
-  expect(PROVIDERS.map(({ name }) => name)).toEqual([...PROVIDER_NAMES]);
-});

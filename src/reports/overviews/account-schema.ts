@@ -1,0 +1,46 @@
+import { type TSchema, Type } from 'typebox';
+import { Account, AccountSchedule, StatusChange } from '../../accounts/schema.ts';
+import { examplesOf } from '../../core/http/envelope.ts';
+import { Nullable } from '../../core/http/fields.ts';
+import { Quote } from '../../documents/account-statements/schema.ts';
+import { InvoiceSummary } from '../../documents/invoices/schema.ts';
+import { PaymentRequest } from '../../mobile-money/payment-requests/schema.ts';
+import { Payment } from '../../payments/schema.ts';
+
+/** The number of rows of each list. */
+export const LATEST = { payments: 10, statusChanges: 6, invoices: 20, paymentRequests: 5 };
+
+function Latest<T extends TSchema>(row: T, rows: number, description: string) {
+  const total = Type.Integer({ description: 'The number of all rows.' });
+  return Type.Object({ rows: Type.Array(row), total }, { description: `The latest ${rows} ${description}` });
+}
+
+const UNREADABLE = 'Null if the caller may not read them.';
+
+export const AccountOverview = Type.Object(
+  {
+    account: Account,
+    schedule: AccountSchedule,
+    quote: Quote,
+    statusChanges: Latest(StatusChange, LATEST.statusChanges, 'status changes.'),
+    payments: Nullable(Latest(Payment, LATEST.payments, `payments by payment date. ${UNREADABLE}`)),
+    invoices: Nullable(Latest(InvoiceSummary, LATEST.invoices, `invoices. ${UNREADABLE}`)),
+    paymentRequests: Nullable(
+      Latest(PaymentRequest, LATEST.paymentRequests, `payment requests. ${UNREADABLE}`),
+    ),
+  },
+  {
+    title: 'AccountOverview',
+    examples: [
+      {
+        account: examplesOf(Account)[0],
+        schedule: examplesOf(AccountSchedule)[0],
+        quote: examplesOf(Quote)[0],
+        statusChanges: { rows: examplesOf(StatusChange), total: 1 },
+        payments: { rows: examplesOf(Payment).slice(0, 1), total: 1 },
+        invoices: { rows: examplesOf(InvoiceSummary).slice(0, 1), total: 1 },
+        paymentRequests: { rows: [], total: 0 },
+      },
+    ],
+  },
+);

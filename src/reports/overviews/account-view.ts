@@ -1,0 +1,68 @@
+import { showAccount } from '../../accounts/expand-view.ts';
+import { type AccountExpansion, statusChangeList } from '../../accounts/schema.ts';
+import { listStatusChanges } from '../../accounts/status/store.ts';
+import { getAccountRow } from '../../accounts/store.ts';
+import { toSchedule } from '../../accounts/view.ts';
+import { type Actor, type Context, today } from '../../core/context.ts';
+import type { Page } from '../../core/http/envelope.ts';
+import type { ChoiceText } from '../../core/http/fields.ts';
+import { quoteAccount } from '../../documents/account-statements/json-view.ts';
+import { invoiceList } from '../../documents/invoices/schema.ts';
+import { listInvoices } from '../../documents/invoices/store.ts';
+import { toInvoiceSummary } from '../../documents/invoices/view.ts';
+import { requestList } from '../../mobile-money/payment-requests/schema.ts';
+import { listRequests } from '../../mobile-money/payment-requests/store.ts';
+import { toPaymentRequest } from '../../mobile-money/payment-requests/view.ts';
+import { paymentList } from '../../payments/schema.ts';
+import { listPayments } from '../../payments/store.ts';
+import { toPayment } from '../../payments/view.ts';
+import { mayDo, type Permission } from '../../rights.ts';
+import { LATEST } from './account-schema.ts';
+
+/** An account, and what belongs to it. A part that the actor may not read is null. @throws AppError NOT_FOUND. */
+export async function readAccountOverview(context: Context, actor: Actor, id: number) {
+  const { db, currency } = context;
+  const day = today(context);
+  const row = await getAccountRow(db, id);
+  const ifAllowed = <T>(permission: Permission, read: () => Promise<T>) =>
+    mayDo(actor, permission) ? read() : null;
+  const expand = [
+    ...(mayDo(actor, 'customers:read') ? ['customer'] : []),
+    ...(mayDo(actor, 'catalogue:read') ? ['product'] : []),
+  ].join(',') as ChoiceText<AccountExpansion>;
+
+  const [account, statusChanges, payments, invoices, paymentRequests] = await Promise.all([
+    showAccount(context, actor, row, expand || undefined),
+    listStatusChanges(
+      db,
+      statusChangeList.plan({ sort: 'id:desc', limit: LATEST.statusChanges }, context),
+      id,
+    ).then((page) => latest(page, (change) => change)),
+    ifAllowed('payments:read', async () => {
+      const plan = paymentList.plan({ sort: 'paymentDate:desc,id:desc', limit: LATEST.payments }, context);
+      return latest(await listPayments(db, plan, id), (payment) => toPayment(payment, currency));
+    }),
+    ifAllowed('invoices:read', async () => {
+      const filter = { 'filter[accountId]': { eq: String(id) } };
+      const plan = invoiceList.plan({ ...filter, sort: 'issuedOn:desc', limit: LATEST.invoices }, context);
+      return latest(await listInvoices(db, plan), (invoice) => toInvoiceSummary(invoice, currency));
+    }),
+    ifAllowed('payment-requests:read', async () => {
+      const plan = requestList.plan({ sort: 'id:desc', limit: LATEST.paymentRequests }, context);
+      return latest(await listRequests(db, plan, id), (request) => toPaymentRequest(request, currency));
+    }),
+  ]);
+  return {
+    account,
+    schedule: toSchedule(row, currency, day),
+    quote: quoteAccount(row, { date: day, amountMinor: null }, currency),
+    statusChanges,
+    payments,
+    invoices,
+    paymentRequests,
+  };
+}
+
+function latest<Row, Shown>({ rows, pagination }: Page<Row>, show: (row: Row) => Shown) {
+  return { rows: rows.map(show), total: pagination.total ?? rows.length };
+}

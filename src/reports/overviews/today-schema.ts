@@ -1,0 +1,140 @@
+import { Type } from 'typebox';
+import { Account } from '../../accounts/schema.ts';
+import { ACCOUNT_STATUSES } from '../../accounts/status/rules.ts';
+import { examplesOf } from '../../core/http/envelope.ts';
+import { Choice, DateText, Money, Nullable, Timestamp } from '../../core/http/fields.ts';
+import { LastProof } from '../proof/schema.ts';
+import { AccountSummary } from '../summary-schema.ts';
+import { DAYS_SHOWN, LATE_STATUSES, MOST_LATE_ACCOUNTS, REJECTED_DAYS } from './today-rules.ts';
+
+const UNREADABLE = 'Null if the caller may not read it.';
+const Count = Nullable(Type.Integer({ description: UNREADABLE }));
+
+export const TodayWork = Type.Object(
+  {
+    date: DateText,
+    unmatchedPayments: Count,
+    conflicts: Nullable(
+      Type.Integer({ description: `Notifications that contradict a manual payment. ${UNREADABLE}` }),
+    ),
+    rejectedNotifications: Nullable(
+      Type.Object(
+        { from: DateText, count: Type.Integer() },
+        { description: `Those of the last ${REJECTED_DAYS} days, which begin on \`from\`. ${UNREADABLE}` },
+      ),
+    ),
+    pendingApprovals: Nullable(
+      Type.Integer({ description: 'Null if the caller may not decide on requests for approval.' }),
+    ),
+    failingWebhookEndpoints: Count,
+    providers: Nullable(
+      Type.Array(
+        Type.Object({
+          provider: Type.String(),
+          lastHeardAt: Timestamp,
+          isSilent: Type.Boolean({
+            description:
+              'Whether the provider may be unable to reach the service: it has sent nothing for 24 hours, or for longer than usual.',
+          }),
+        }),
+        { description: `The providers that have sent a notification. ${UNREADABLE}` },
+      ),
+    ),
+    proof: Nullable(LastProof),
+    lateAccounts: Type.Object(
+      {
+        statuses: Type.Array(Choice('AccountStatus', ACCOUNT_STATUSES)),
+        total: Type.Integer({ description: 'All late accounts with these statuses.' }),
+        accounts: Type.Array(Account),
+      },
+      {
+        description: `The ${MOST_LATE_ACCOUNTS} accounts that have been late for the longest time, with their customers if the caller may read them.`,
+      },
+    ),
+  },
+  {
+    title: 'TodayWork',
+    examples: [
+      {
+        date: '2026-11-02',
+        unmatchedPayments: 3,
+        conflicts: 0,
+        rejectedNotifications: { from: '2026-10-27', count: 0 },
+        pendingApprovals: 1,
+        failingWebhookEndpoints: 0,
+        providers: [{ provider: 'mobilemoney', lastHeardAt: '2026-11-02T08:15:30.000Z', isSilent: false }],
+        proof: examplesOf(LastProof)[0],
+        lateAccounts: { statuses: LATE_STATUSES, total: 0, accounts: [] },
+      },
+    ],
+  },
+);
+
+const Days = { startDate: DateText, endDate: DateText };
+const Received = Type.Number({ description: 'Without reversed payments. In units of the currency.' });
+const { collectionRate, par30 } = AccountSummary.properties;
+
+const MoneyOfDays = Type.Object(
+  {
+    ...Days,
+    received: Received,
+    refunded: Money,
+    collectionRate,
+    before: Type.Object(
+      { ...Days, received: Received },
+      { description: 'The same days of the week before.' },
+    ),
+  },
+  { title: 'MoneyOfDays', description: 'The money of today, or of the week from Monday to today.' },
+);
+
+export const TodayMoney = Type.Object(
+  {
+    currency: Type.String(),
+    day: MoneyOfDays,
+    week: MoneyOfDays,
+    days: Type.Array(Type.Object({ date: DateText, received: Received }), {
+      description: `The last ${DAYS_SHOWN} days, of which today is the last.`,
+    }),
+    outstanding: AccountSummary.properties.outstanding,
+    arrears: AccountSummary.properties.arrears,
+    par30,
+  },
+  {
+    title: 'TodayMoney',
+    examples: [
+      {
+        currency: 'KES',
+        day: exampleOf('2026-11-02', '2026-10-26', 2400),
+        week: exampleOf('2026-11-02', '2026-10-26', 2400),
+        days: [
+          { date: '2026-10-27', received: 0 },
+          { date: '2026-10-28', received: 400 },
+          { date: '2026-10-29', received: 0 },
+          { date: '2026-10-30', received: 800 },
+          { date: '2026-10-31', received: 0 },
+          { date: '2026-11-01', received: 0 },
+          { date: '2026-11-02', received: 2400 },
+        ],
+        outstanding: 19200,
+        arrears: 0,
+        par30: exampleRatio(0, 19200, 0),
+      },
+    ],
+  },
+);
+
+function exampleOf(day: string, before: string, received: number) {
+  return {
+    startDate: day,
+    endDate: day,
+    received,
+    refunded: 0,
+    collectionRate: exampleRatio(400, 400, 1),
+    before: { startDate: before, endDate: before, received: 1200 },
+  };
+}
+
+function exampleRatio(numerator: number, denominator: number, ratio: number) {
+  return { numerator, denominator, ratio, asOf: '2026-11-02', count: 1, accountsUrl: null };
+}

@@ -1,0 +1,209 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { IdRange } from '../../accounts/account-number-rules.ts';
+import type { Db } from '../../core/database/db.ts';
+import { UNNAMED } from '../../core/database/prepared-statements.ts';
+import { lookUp, run } from '../../core/database/statements.ts';
+import type { AccountStatus, InvoiceStatus, PaymentStatus } from '../../core/database/tables.ts';
+import { likeLiteral } from '../../core/lists/sql.ts';
+
+// Each statement stops after a few rows, so its cost does not grow with the table.
+
+/** A statement reads more rows than a search returns, because it does not sort by how well a row matches. */
+export const MAX_CANDIDATES = 40;
+const LIMIT = `limit ${MAX_CANDIDATES}`;
+
+export interface CustomerHit {
+  id: number;
+  name: string;
+  phone: string;
+  email: string | null;
+  national_id: string | null;
+  national_id_key: string | null;
+  external_id: string | null;
+}
+
+const CUSTOMER = `c.id, c.first_name || ' ' || c.last_name as name, c.phone, c.email, c.national_id, c.national_id_key, c.external_id`;
+
+export function findCustomersByPhone(db: Db, phone: string): Promise<CustomerHit[]> {
+  return lookUp(db, `select ${CUSTOMER} from customers c where c.phone = $1 ${LIMIT}`, [phone]);
+}
+
+/** @param key - in the form of `externalIdKey`. */
+export function findCustomersByExternalId(db: Db, key: string): Promise<CustomerHit[]> {
+  return lookUp(db, `select ${CUSTOMER} from ${withExternalId('customers')} c`, [key]);
+}
+
+/**
+ * The trigram index finds the beginning of a word if at least two characters are given, and any part of a word if at least three
+ * are given.
+ */
+export const SHORTEST_BEGINNING = 2;
+export const SHORTEST_PART = 3;
+
+/** The customers for whom each of `words` is the beginning of a word in the search text. @param words - in the form of `searchKey`. */
+export function findCustomersByWordBeginnings(db: Db, words: readonly string[]): Promise<CustomerHit[]> {
+  return findCustomersWhere(db, words.map(beginsWord));
+}
+
+/** The customers whose search text contains all `words`, also within longer words. @param words - in the form of `searchKey`. */
+export function findCustomersByParts(db: Db, words: readonly string[]): Promise<CustomerHit[]> {
+  return findCustomersWhere(db, words.map(isPart));
+}
+
+function beginsWord(word: string): RawBuilder<unknown> {
+  const text = likeLiteral(word);
+  // Only the first condition uses the trigram index. The second condition filters the rows that the index finds.
+  if (word.length >= SHORTEST_PART)
+    return sql`${isPart(word)} and ' ' || search_key(c.search_text) like ${`% ${text}%`}`;
+  return sql`(search_key(c.search_text) like ${`${text}%`} or search_key(c.search_text) like ${`% ${text}%`})`;
+}
+
+function isPart(word: string): RawBuilder<unknown> {
+  return sql`search_key(c.search_text) like ${`%${likeLiteral(word)}%`}`;
+}
+
+/**
+ * The statement is unnamed, so that PostgreSQL makes a plan for the given words. For frequent words, PostgreSQL scans customers
+ * until it has found enough. For rare words, it uses the index.
+ */
+async function findCustomersWhere(
+  db: Db,
+  conditions: readonly RawBuilder<unknown>[],
+): Promise<CustomerHit[]> {
+  const { rows } = await sql<CustomerHit>`${sql.raw(UNNAMED)}
+    select ${sql.raw(CUSTOMER)} from customers c where ${sql.join(conditions, sql` and `)} ${sql.raw(LIMIT)}`.execute(
+    db,
+  );
+  return rows;
+}
+
+export interface AccountHit {
+  id: number;
+  status: AccountStatus;
+  external_id: string | null;
+  customer_name: string;
+}
+
+const ACCOUNT = `a.id, a.status, a.external_id, c.first_name || ' ' || c.last_name as customer_name`;
+
+/** Finds the first accounts of each range, in the order of their ids. */
+export function findAccountsInRanges(db: Db, ranges: readonly IdRange[]): Promise<AccountHit[]> {
+  return lookUp(
+    db,
+    `select ${ACCOUNT}
+    from unnest($1::bigint[], $2::bigint[]) as r (low, high)
+    cross join lateral (select * from accounts where id between r.low and r.high order by id ${LIMIT}) a
+    join customers c on c.id = a.customer_id ${LIMIT}`,
+    [ranges.map(([from]) => from), ranges.map(([, to]) => to)],
+  );
+}
+
+/** @param key - in the form of `externalIdKey`. */
+export function findAccountsByExternalId(db: Db, key: string): Promise<AccountHit[]> {
+  return lookUp(
+    db,
+    `select ${ACCOUNT} from ${withExternalId('accounts')} a join customers c on c.id = a.customer_id`,
+    [key],
+  );
+}
+
+export interface PaymentHit {
+  id: number;
+  status: PaymentStatus;
+  account_id: number | null;
+  transaction_ref: string | null;
+  reference_key: string | null;
+  external_id: string | null;
+}
+
+const PAYMENT = 'p.id, p.status, p.account_id, p.transaction_ref, p.reference_key, p.external_id';
+
+/** @param key in the form of `referenceKey`. */
+export function findPaymentsByReference(db: Db, key: string): Promise<PaymentHit[]> {
+  return lookUp(db, `select ${PAYMENT} from payments p ${beginningWith('p.reference_key')}`, [key]);
+}
+
+/** @param key - in the form of `externalIdKey`. */
+export function findPaymentsByExternalId(db: Db, key: string): Promise<PaymentHit[]> {
+  return lookUp(db, `select ${PAYMENT} from ${withExternalId('payments')} p`, [key]);
+}
+
+export interface InvoiceHit {
+  id: number;
+  number: string;
+  status: InvoiceStatus;
+  customer_name: string;
+}
+
+export function findInvoicesByNumber(db: Db, number: string): Promise<InvoiceHit[]> {
+  return lookUp(
+    db,
+    `select i.id, i.number, i.status, i.customer_name from invoices i ${beginningWith('i.number')}`,
+    [number],
+  );
+}
+
+/**
+ * Selects rows with a value of at least `$1`, in the order of an index. Values that begin with `$1` come first. Other values can
+ * follow. A condition with LIKE would not use the index in every collation.
+ */
+function beginningWith(column: string): string {
+  return `where ${column} >= $1 order by ${column} ${LIMIT}`;
+}
+
+/** The rows of a table whose external id has a key of at least `$1`, like `beginningWith`. An index has the few ids with quotes. */
+function withExternalId(table: 'accounts' | 'customers' | 'payments'): string {
+  return `(
+    (select * from ${table} ${beginningWith('external_id')})
+    union all
+    (select * from ${table} where external_id <> without_quotes(external_id) and without_quotes(external_id) >= $1
+      order by without_quotes(external_id) ${LIMIT}))`;
+}
+
+/** Counting stops after this many rows, so that its cost does not grow with the table. */
+export const MAX_COUNTED = 10_001;
+
+/** How many customers match the words as in `findCustomersByParts`, or for short words as in `findCustomersByWordBeginnings`. */
+export async function countCustomers(db: Db, words: readonly string[]): Promise<number> {
+  const longest = Math.max(0, ...words.map((word) => word.length));
+  if (longest < SHORTEST_BEGINNING) return 0;
+  const conditions = words.map(longest >= SHORTEST_PART ? isPart : beginsWord);
+  const { rows } = await sql<{ count: number }>`${sql.raw(UNNAMED)}
+    select count(*)::integer as count from (
+      select from customers c where ${sql.join(conditions, sql` and `)} limit ${sql.lit(MAX_COUNTED)}) found`.execute(
+    db,
+  );
+  return rows[0]?.count ?? 0;
+}
+
+export function countAccountsInRanges(db: Db, ranges: readonly IdRange[]): Promise<number> {
+  return count(
+    db,
+    `select count(*)::integer as count from (
+      select from unnest($1::bigint[], $2::bigint[]) as r (low, high)
+      cross join lateral (select from accounts where id between r.low and r.high limit ${MAX_COUNTED}) a limit ${MAX_COUNTED}) found`,
+    [ranges.map(([from]) => from), ranges.map(([, to]) => to)],
+  );
+}
+
+/** @param key in the form of `referenceKey`. */
+export function countPaymentsByReference(db: Db, key: string): Promise<number> {
+  return count(db, countBeginningWith('payments', 'reference_key'), [key]);
+}
+
+export function countInvoicesByNumber(db: Db, number: string): Promise<number> {
+  return count(db, countBeginningWith('invoices', 'number'), [number]);
+}
+
+/** See `beginningWith`. */
+function countBeginningWith(table: 'payments' | 'invoices', column: string): string {
+  return `select count(*)::integer as count from (
+    select ${column} from ${table} where ${column} >= $1 order by ${column} limit ${MAX_COUNTED}) found
+    where starts_with(${column}, $1)`;
+}
+
+async function count(db: Db, text: string, values: unknown[]): Promise<number> {
+  // Not on a shared connection: counting thousands of rows would delay other reads.
+  const [row] = await run<{ count: number }>(db, text, values);
+  return row?.count ?? 0;
+}

@@ -1,0 +1,202 @@
+import { type Actor, amountOf, type Currency } from '../../core/context.ts';
+import type {
+  AccountStatus,
+  ApprovalAction,
+  ApprovalStatus,
+  PaymentStatus,
+  Row,
+} from '../../core/database/tables.ts';
+import { AppError, type FieldProblem, illegalMove } from '../../core/http/errors.ts';
+import type { Minor } from '../../core/values/money.ts';
+import { mayDo, type Permission, refusalOf } from '../../rights.ts';
+
+/** The actions that can need approval, and the permission that the requester and the approver need. */
+export const ACTION_PERMISSIONS: Readonly<Record<ApprovalAction, Permission>> = {
+  reverse_payment: 'payments:reverse',
+  unassign_payment: 'payments:assign',
+  refund_credit: 'credit:refund',
+  transfer_credit: 'credit:transfer',
+  write_off_account: 'accounts:change-status',
+  cancel_account: 'accounts:change-status',
+};
+
+/** @param approvalLimitMinor - undefined: no action needs approval. */
+export function needsApproval(
+  { approvalLimitMinor }: { approvalLimitMinor: Minor | undefined },
+  amountMinor: Minor,
+): boolean {
+  return approvalLimitMinor !== undefined && amountMinor > approvalLimitMinor;
+}
+
+/** The statuses of a request, and the statuses that can follow each of them. */
+export const APPROVAL_STATUSES: Readonly<Record<ApprovalStatus, readonly ApprovalStatus[]>> = {
+  pending: ['approved', 'rejected', 'withdrawn', 'obsolete'],
+  approved: [],
+  rejected: [],
+  withdrawn: [],
+  obsolete: [],
+};
+
+/** The payment or the accounts that a request concerns. */
+export interface Subject {
+  action: ApprovalAction;
+  accountId: number | null;
+  paymentId: number | null;
+  toAccountId: number | null;
+}
+
+/**
+ * The present state of the subject of a request, as the database stores it. A value is null if there is no payment, account or
+ * reconciliation to read the value from.
+ */
+export interface SubjectState {
+  paymentStatus: PaymentStatus | null;
+  paymentAccountId: number | null;
+  reconciliationId: number | null;
+  accountStatus: AccountStatus | null;
+  toAccountStatus: AccountStatus | null;
+  balanceMinor: number | null;
+  creditMinor: number | null;
+}
+
+/** The facts on which a request is decided. A fact that does not matter for the action is null. */
+export type Facts = SubjectState;
+
+/**
+ * The facts that matter for an action. The balance matters only for a write-off or cancellation. Requests for other actions stay
+ * valid if only the balance changes. For a reversal or unassignment, the status and credit of the account do not matter.
+ */
+export function factsOf(action: ApprovalAction, state: SubjectState): Facts {
+  const isForBalance = action === 'write_off_account' || action === 'cancel_account';
+  const isOnPayment = action === 'reverse_payment' || action === 'unassign_payment';
+  return {
+    ...state,
+    balanceMinor: isForBalance ? state.balanceMinor : null,
+    ...(isOnPayment && { accountStatus: null, creditMinor: null }),
+  };
+}
+
+export type FactName = keyof Facts;
+export const FACT_NAMES = [
+  'paymentStatus',
+  'paymentAccountId',
+  'reconciliationId',
+  'accountStatus',
+  'toAccountStatus',
+  'balanceMinor',
+  'creditMinor',
+] as const satisfies FactName[];
+
+export function changedFacts(requested: Facts, now: Facts): FactName[] {
+  return FACT_NAMES.filter((name) => requested[name] !== now[name]);
+}
+
+/** The name of a fact in an API answer: without `Minor`, because answers give amounts in units of the currency. */
+export function answerName(name: FactName) {
+  return name.replace('Minor', '') as AnswerName;
+}
+type AnswerName = FactName extends infer Name ? (Name extends `${infer Base}Minor` ? Base : Name) : never;
+
+/** The result of a command: the work is done, or a request is stored that a second user has to approve. */
+export type DoneOrRequested<T> = { done: T } | { requested: ApprovalRow };
+
+/** A request with the names of its users, its customer and its payment method, and the present state of its subject. */
+export type ApprovalRow = Omit<Row<'approvals'>, 'facts' | 'final_facts'> & {
+  facts: Facts;
+  final_facts: Facts | null;
+  requester: string;
+  decider: string | null;
+  customer: string | null;
+  /** The payment method of a refund. */
+  payment_method: string | null;
+  transaction_ref: string | null;
+  state: SubjectState;
+};
+
+export function illegalApprovalMove({ status }: Pick<ApprovalRow, 'status'>, to: ApprovalStatus): AppError {
+  return illegalMove('A request for approval', status, to, APPROVAL_STATUSES[status]);
+}
+
+export function alreadyPending({ id, payment_id, account_id }: ApprovalRow): AppError {
+  const about = payment_id === null ? `account ${account_id}` : `payment ${payment_id}`;
+  return new AppError(
+    'DUPLICATE_ENTRY',
+    `The request for approval ${id} about ${about} is pending. Approve, reject or withdraw it first.`,
+    { details: { resource: 'approval', field: 'id', id } },
+  );
+}
+
+/** A fact has changed since the request. */
+export class OutdatedRequest extends AppError<'VALIDATION_ERROR'> {
+  constructor(fields: FieldProblem[]) {
+    const changes = fields.map(({ path, message }) => `${path} ${message}`).join('; ');
+    super(
+      'VALIDATION_ERROR',
+      `The request is out of date: ${changes}. Nothing was done. Send a new request if the action is still needed.`,
+      { status: 409, details: { fields } },
+    );
+  }
+}
+
+/** @returns undefined if no fact has changed since the request. */
+export function outdated(row: ApprovalRow, now: Facts, currency: Currency): OutdatedRequest | undefined {
+  const changed = changedFacts(row.facts, now);
+  if (changed.length === 0) return undefined;
+  const fields = changed.map((name) => {
+    const [before, after] = [row.facts[name], now[name]].map((value) => formatFact(name, value, currency));
+    return { path: answerName(name), message: `was ${before} when requested, and is now ${after}` };
+  });
+  return new OutdatedRequest(fields);
+}
+
+function formatFact(name: FactName, value: string | number | null, currency: Currency): string {
+  if (value === null) return 'none';
+  return String(name.endsWith('Minor') ? amountOf(Number(value), currency) : value);
+}
+
+/**
+ * Refuses a decision on the actor's own request.
+ * @param knowsKey - whether the actor has seen the secret of the API key that sent the request.
+ * @throws AppError FORBIDDEN if the actor is not allowed to decide on the request.
+ */
+export function requireDecider(actor: Actor, row: ApprovalRow, knowsKey: boolean): void {
+  const refusal = refusalOfDecider(actor, row, knowsKey);
+  if (refusal) throw refusal;
+}
+
+function refusalOfDecider(actor: Actor, row: ApprovalRow, knowsKey: boolean): AppError | undefined {
+  const refusal = refusalOf(actor, ACTION_PERMISSIONS[row.action]);
+  if (refusal) return refusal;
+  if (actor.userId === null) return new AppError('FORBIDDEN', 'Only a person may decide on a request.');
+  if (row.responsible_user_id !== actor.userId && !knowsKey) return undefined;
+  return new AppError(
+    'FORBIDDEN',
+    'You may not decide on your own request, or on a request of an API key that you created or rotated.',
+  );
+}
+
+/** The statuses to which the actor may change the request. */
+export function movesOf(actor: Actor, row: ApprovalRow, knowsKey: boolean): ApprovalStatus[] {
+  const mayDecide = mayDo(actor, 'approvals:decide') && !refusalOfDecider(actor, row, knowsKey);
+  const mayWithdraw = mayDo(actor, 'approvals:read') && isRequester(row, actor);
+  return APPROVAL_STATUSES[row.status].filter((to) => {
+    if (to === 'approved' || to === 'rejected') return mayDecide;
+    return to === 'withdrawn' && mayWithdraw;
+  });
+}
+
+/** Whether the actor sent the request. A request of an API key belongs to the key, not to a user. */
+export function isRequester(row: Pick<ApprovalRow, 'requested_by' | 'api_key_id'>, actor: Actor): boolean {
+  if (actor.apiKey) return row.api_key_id === actor.apiKey.id;
+  return actor.userId !== null && row.requested_by === actor.userId;
+}
+
+export function accountIdOf({ id, account_id: accountId }: ApprovalRow): number {
+  if (accountId === null) throw new Error(`The request ${id} has no account.`);
+  return accountId;
+}
+
+export function paymentIdOf({ id, payment_id: paymentId }: ApprovalRow): number {
+  if (paymentId === null) throw new Error(`The request ${id} has no payment.`);
+  return paymentId;
+}

@@ -1,0 +1,80 @@
+import { type Actor, amountOf, type Currency } from '../../core/context.ts';
+import type { Db } from '../../core/database/db.ts';
+import type { ApprovalStatus } from '../../core/database/tables.ts';
+import { ok } from '../../core/http/envelope.ts';
+import { type ApprovalRow, answerName, changedFacts, type Facts, factsOf, movesOf } from './rules.ts';
+import type { ApprovalFacts } from './schema.ts';
+import { findSeenKeys, type PendingApproval } from './store.ts';
+
+export const SENT_FOR_APPROVAL = 'Sent for approval.';
+
+/** Formats an account number. Callers pass this function, because the accounts feature imports this feature. */
+export type FormatAccount = (accountId: number) => string;
+
+/** The answer (202) of a command that stored a request of the actor. */
+export function sentForApproval(
+  actor: Actor,
+  row: ApprovalRow,
+  currency: Currency,
+  formatAccount: FormatAccount,
+) {
+  return ok(toApproval(row, movesOf(actor, row, false), currency, formatAccount), SENT_FOR_APPROVAL);
+}
+
+/** Finds what the actor may do with each of the requests. */
+export async function findAllowedMoves(db: Db, actor: Actor, rows: readonly ApprovalRow[]) {
+  const keys = rows.flatMap(({ status, api_key_id }) => (status === 'pending' && api_key_id) || []);
+  const seen = await findSeenKeys(db, actor.userId, keys);
+  return (row: ApprovalRow) => movesOf(actor, row, row.api_key_id !== null && seen.has(row.api_key_id));
+}
+
+/** The field of a payment or an account. It is missing if no request is pending. */
+export function pendingApprovalsOf(pendingApprovals: PendingApproval[]) {
+  return pendingApprovals.length > 0 ? { pendingApprovals } : {};
+}
+
+export function toApproval(
+  row: ApprovalRow,
+  allowedMoves: ApprovalStatus[],
+  currency: Currency,
+  formatAccount: FormatAccount,
+) {
+  const now = row.status === 'pending' ? factsOf(row.action, row.state) : row.final_facts;
+  return {
+    id: row.id,
+    action: row.action,
+    status: row.status,
+    allowedMoves,
+    accountId: row.account_id,
+    accountNumber: row.account_id === null ? null : formatAccount(row.account_id),
+    customerName: row.customer,
+    paymentId: row.payment_id,
+    toAccountId: row.to_account_id,
+    toAccountNumber: row.to_account_id === null ? null : formatAccount(row.to_account_id),
+    amount: amountOf(row.amount_minor, currency),
+    countedAmount: amountOf(row.counted_minor, currency),
+    currency: currency.code,
+    reason: row.reason,
+    requestedBy: row.requester,
+    requestedByUserId: row.requested_by,
+    decidedBy: row.decider,
+    decisionReason: row.decision_reason,
+    facts: toFacts(row.facts, currency),
+    currentFacts: now && toFacts(now, currency),
+    changedFacts: now ? changedFacts(row.facts, now).map(answerName) : [],
+    paymentMethodName: row.payment_method,
+    transactionRef: row.transaction_ref,
+    creditMoveId: row.credit_move_id,
+    endedAt: row.ended_at,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+function toFacts({ balanceMinor, creditMinor, ...facts }: Facts, currency: Currency): ApprovalFacts {
+  return {
+    ...facts,
+    balance: balanceMinor === null ? null : amountOf(balanceMinor, currency),
+    credit: creditMinor === null ? null : amountOf(creditMinor, currency),
+  };
+}

@@ -1,0 +1,14 @@
+import { ACCOUNT_ACTIONS } from '../accounts/commands.ts';
+import { CREDIT_ACTIONS } from '../accounts/credit/commands.ts';
+import { PAYMENT_ACTIONS } from '../payments/approval-commands.ts';
+import type { ApprovableActions } from '../staff/approvals/commands.ts';
+
+/**
+ * The functions that run approved actions. `staff/approvals/` cannot import them, because the features that contain them import
+ * `staff/approvals/`.
+ */
+export const APPROVABLE_ACTIONS: ApprovableActions = {
+  ...PAYMENT_ACTIONS,
+  ...CREDIT_ACTIONS,
+  ...ACCOUNT_ACTIONS,
+};

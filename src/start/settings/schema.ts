@@ -1,0 +1,50 @@
+import { Type } from 'typebox';
+import { DateText, Nullable } from '../../core/http/fields.ts';
+
+export const Settings = Type.Object(
+  {
+    companyName: Type.String(),
+    currency: Type.String({ description: 'ISO 4217.' }),
+    currencyDecimals: Type.Integer({ description: 'The number of decimals of an amount.' }),
+    timeZone: Type.String({ description: 'The time zone of business days, an IANA name.' }),
+    today: DateText,
+    phoneCountryCode: Type.String({
+      description: 'The country code (`+` and digits) that is added to phone numbers without a country code.',
+    }),
+    identityProviders: Type.Array(
+      Type.Object(
+        { name: Type.String({ description: 'The `provider` of `GET /api/auth/{provider}`.' }) },
+        { title: 'IdentityProvider' },
+      ),
+    ),
+    approvalLimit: Nullable(
+      Type.Number({
+        description:
+          'Reversals, unassignments, refunds, credit transfers, write-offs and cancellations above this amount need approval. Null: no action needs approval.',
+      }),
+    ),
+    registrationOpen: Type.Boolean({ description: 'Whether anyone can register without an invitation.' }),
+    paymentRequests: Type.Boolean({ description: 'Whether the service can send payment requests.' }),
+    statusQueries: Type.Boolean({ description: 'Whether the service can query the status of transactions.' }),
+    version: Type.String({ description: 'The version of the service.' }),
+  },
+  {
+    title: 'Settings',
+    examples: [
+      {
+        companyName: 'Sunrise Pumps Ltd',
+        currency: 'KES',
+        currencyDecimals: 2,
+        timeZone: 'Africa/Nairobi',
+        today: '2026-11-02',
+        phoneCountryCode: '+254',
+        identityProviders: [{ name: 'google' }],
+        approvalLimit: 10_000,
+        registrationOpen: false,
+        paymentRequests: false,
+        statusQueries: false,
+        version: '0.1.0',
+      },
+    ],
+  },
+);
