@@ -42,6 +42,9 @@ const canBuild = Object.keys(devDependencies).every((name) => existsSync(join(PA
 const HOW_TO_BUILD =
   'Run "npm ci && npm run build" with the development packages; "npm prune --omit=dev" removes them afterwards.';
 
+/** Types, which no build contains. Type checks make them. */
+const TYPES = join('packages', 'client', 'src', 'generated', 'api.ts');
+
 const isThere = (path) => existsSync(join(ROOT, path));
 const present = PARTS.filter(({ sources: [folder] }) => isThere(folder));
 
@@ -77,8 +80,11 @@ function builtMs({ mark }) {
 
 function newestChangeMs(path) {
   if (!statSync(path).isDirectory()) return changeMs(path);
-  const files = readdirSync(path, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-  return Math.max(...files.map(({ parentPath, name }) => changeMs(join(parentPath, name)) ?? 0));
+  const files = readdirSync(path, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .filter((file) => file !== join(ROOT, TYPES));
+  return Math.max(...files.map((file) => changeMs(file) ?? 0));
 }
 
 function changeMs(path) {

@@ -8,7 +8,7 @@
  *   from bench/RESULTS.md      the table of docs/scaling.md
  *   from the code              the catalogue of docs/events.md, the columns of docs/portfolio-import.md
  *
- * With --check, writes nothing, and fails if one of the files is out of date.
+ * With --check, writes no committed file, and fails if one of the files is out of date.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

@@ -72,7 +72,7 @@ describe('the import rules', () => {
 });
 
 describe('the environment', () => {
-  it('is read only by the process and the CLI, which pass it to config.ts', () => {
+  it('is read only by the process and the CLI, which pass it to config/config.ts', () => {
     const readers = sources.filter(({ text }) => /\bprocess\.env\b/.test(text)).map(({ path }) => path);
     // The simulators read secrets, which must not appear in options that `ps` shows.
     expect(readers.sort()).toEqual(['src/cli/connect.ts', 'src/server.ts', 'tools/simulator/options.ts']);

@@ -5,7 +5,7 @@ import type { TimeLimits } from './time-limits.ts';
 import { businessDay, type Clock, type PlainDate } from './values/dates.ts';
 import { exactNumber, type Minor, minorFromNumber, minorToNumber } from './values/money.ts';
 
-/** The settings that the code in src/core reads. config.ts adds all other settings. */
+/** The settings that the code in src/core reads. `config/` adds all other settings. */
 export interface Config {
   readonly LOG_LEVEL: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent';
   readonly BUSINESS_TIMEZONE: string;

@@ -318,6 +318,8 @@ async function checkOut(built: string[] = []): Promise<string> {
   const settings = [
     'tsconfig.json',
     'packages/client/tsconfig.json',
+    'packages/client/make-types.mjs',
+    'openapi.json',
     'rolldown.config.ts',
     'package-lock.json',
   ];
@@ -326,6 +328,8 @@ async function checkOut(built: string[] = []): Promise<string> {
   await mkdir(join(folder, 'node_modules')); // Not a link to the folder, because builds of this checkout use its lock.
   for (const name of await readdir(join(ROOT, 'node_modules')))
     await symlink(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name));
+  const ofClient = 'packages/client/node_modules';
+  await symlink(join(ROOT, ofClient), join(folder, ofClient));
   return folder;
 }
 

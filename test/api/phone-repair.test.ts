@@ -340,7 +340,7 @@ describe('the repair of many phones', () => {
     expect(logged.mock.calls).toEqual([
       [
         { err: expect.objectContaining({ message: 'broken for a test' }), resource: 'customer', id: broken },
-        'A stored phone could not be repaired. It is tried again on the next business day.',
+        'A stored phone could not be repaired.',
       ],
     ]);
     await repair();

@@ -32,8 +32,10 @@ export async function buildCommit(commit: string): Promise<string> {
   const hasSamePackages = [folder, ROOT]
     .map((root) => readFileSync(join(root, LOCK_FILE), 'utf8'))
     .every((text, _, [first]) => text === first);
-  if (hasSamePackages) symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  else await run('npm', ['ci', '--prefer-offline', '--no-audit', '--no-fund', '--silent'], { cwd: folder });
+  if (hasSamePackages) {
+    for (const packages of ['node_modules', 'packages/client/node_modules'])
+      symlinkSync(join(ROOT, packages), join(folder, packages));
+  } else await run('npm', ['ci', '--prefer-offline', '--no-audit', '--no-fund', '--silent'], { cwd: folder });
   await run('npm', ['run', '--silent', 'build'], { cwd: folder });
   return folder;
 }

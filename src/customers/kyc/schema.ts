@@ -36,7 +36,14 @@ const KycDocument = Type.Unsafe<KycDocument>({
       Type.Object(
         {
           type: Type.Optional(Type.String({ minLength: 1, maxLength: 50 })),
-          number: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+          number: Type.Optional(
+            Type.String({
+              minLength: 1,
+              maxLength: 100,
+              description:
+                'A number that a spreadsheet has changed, such as 12345678.0, is refused unless it is stored.',
+            }),
+          ),
           url: Type.Optional(
             Type.String({ maxLength: 1000, description: 'Begins with http:// or https://.' }),
           ),

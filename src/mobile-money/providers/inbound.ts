@@ -95,7 +95,7 @@ export function optionsOf(
       try {
         provider.authenticate(request, config);
       } catch (error) {
-        refusedCalls.record(request, provider.name, (error as Error).message);
+        refusedCalls.record(request, provider.name, error as Error);
         throw error;
       }
       request.headers['content-type'] = JSON_TYPE; // Gateways send various content types.

@@ -61,9 +61,8 @@ async function repairBatch(tx: Tx, context: Context, log: Log): Promise<number |
   const { PHONE_REGION: region } = context.config;
   const last = stored.at(-1);
   if (last === undefined) {
-    const repaired = await repairEmployees(tx, region, log);
-    if (repaired === 0) await saveCompleted(tx, day);
-    return repaired;
+    await saveCompleted(tx, day);
+    return repairEmployees(tx, region, log);
   }
   const suspects = stored.filter((one) => isSuspect(one, region)).slice(0, MOST_REPAIRED);
   const repaired = await repairEach(tx, suspects, 'customer', log, (id) => repairCustomer(tx, id, region));
@@ -90,10 +89,7 @@ async function repairEach(
   });
   for (const [at, result] of results.entries()) {
     if ('error' in result)
-      log.error(
-        { err: result.error, resource, id: stored[at]?.id },
-        'A stored phone could not be repaired. It is tried again on the next business day.',
-      );
+      log.error({ err: result.error, resource, id: stored[at]?.id }, 'A stored phone could not be repaired.');
   }
   return results.filter((result) => 'outcome' in result && result.outcome).length;
 }
@@ -177,8 +173,7 @@ function candidatesOf(accountId: number, phone: string, read: Interpretations): 
 async function repairEmployees(tx: Tx, region: string, log: Log): Promise<number> {
   const stored = await findEmployeePhones(tx, `+${callingCode(region)}0`);
   const suspects = stored.filter(({ phone }) => withoutTrunkZero(phone, region) !== undefined);
-  const some = suspects.slice(0, MOST_REPAIRED);
-  return repairEach(tx, some, 'employee', log, (id) => repairEmployee(tx, id, region));
+  return repairEach(tx, suspects, 'employee', log, (id) => repairEmployee(tx, id, region));
 }
 
 async function repairEmployee(tx: Tx, id: number, region: string): Promise<boolean> {

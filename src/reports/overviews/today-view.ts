@@ -105,8 +105,7 @@ async function readLateAccounts(context: Context, actor: Actor, day: PlainDate) 
 }
 
 /**
- * At most this old, a result serves all callers. The console waits as long after an event before it reads the money again, so the
- * result then includes the event.
+ * At most this old, a result serves all callers. An open page reads it as often, so it shows a payment after twice this time at most.
  */
 const MAX_AGE_MS = 60_000;
 

@@ -9,11 +9,13 @@ import { Panel, Stat, Stats } from '../../ui/panel.tsx';
 type Money = Schemas['TodayMoney'];
 type MoneyOfDays = Schemas['MoneyOfDays'];
 
-/** The service reads all accounts for these figures, so the page does not read them more often. */
+/** The service reads all accounts for these figures, and answers with the same ones for this long. */
 const FRESH_MS = 60_000;
 
 function useMoney() {
-  return api.useQuery('get', '/api/reports/today/money', {}, { staleTime: FRESH_MS });
+  // Also without an event, because the last answer may be older than the last payment.
+  const options = { staleTime: FRESH_MS, refetchInterval: FRESH_MS };
+  return api.useQuery('get', '/api/reports/today/money', {}, options);
 }
 
 /** The money received today and this week, compared with the instalments due and with one week before. */
