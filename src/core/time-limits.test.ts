@@ -34,6 +34,7 @@ const PROMISED = {
   printSlotMs: 4_000,
   printMs: 10_000,
   identityProviderMs: 5_000,
+  providerSignOutMs: 1_000,
   deliveryMs: 10_000,
   leaseMs: 6_000,
   deliveryStopMs: 3_000,
