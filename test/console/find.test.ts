@@ -50,6 +50,7 @@ describe.skipIf(!HAS_BROWSER)('the search', () => {
     for (let left = 22; left > 0; left -= 1)
       await newAccount(console, { firstName: 'Many', lastName: `Of${left}` });
     const page = await console.open('/find');
+    await page.locator('#page-find:focus').waitFor();
     await page.keyboard.type('many of');
     await page.getByText('20 of 22 results. Type more to see the others.').waitFor();
     await expectAccessible(page);
@@ -59,6 +60,7 @@ describe.skipIf(!HAS_BROWSER)('the search', () => {
     await newAccount(console, { firstName: 'Early', lastName: 'Results' });
     const { customerId } = await newAccount(console, { firstName: 'Late', lastName: 'Results' });
     const page = await console.open('/find');
+    await page.locator('#page-find:focus').waitFor();
     await page.keyboard.type('early');
     await page.locator('.find-result', { hasText: 'Early Results' }).first().waitFor();
     await page.locator('input[type=search]:focus').selectText();

@@ -61,7 +61,7 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
     await upload('Whole day', ['TWICE1', 'TWICE2']);
     await reconcile('Reconcile 1 payment');
     await statValue(page, 'Reconciled').getByText('1', { exact: true }).waitFor();
-    await page.getByText('1 more was reconciled in another way').waitFor();
+    await page.getByText('1 more was reversed, or reconciled in another way').waitFor();
     await expectAccessible(page);
     expect(await page.getByRole('button', { name: /^Reconcile/ }).count()).toBe(0);
   });
