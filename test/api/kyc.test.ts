@@ -1,4 +1,5 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { sql } from 'kysely';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { expireDocuments } from '../../src/customers/kyc/commands.ts';
 import { newCustomer, setToday, useService, wrongFields } from '../support/harness.ts';
 
@@ -179,7 +180,11 @@ describe('a KYC record', () => {
 });
 
 describe('a verification', () => {
-  beforeAll(() => setToday(service, '2031-05-10'));
+  beforeEach(async () => {
+    setToday(service, '2031-05-10');
+    // An earlier test may have looked for expired documents on a later day.
+    await sql`delete from last_kyc_expiry`.execute(service.context.db);
+  });
   const customerNow = async (id: number) => (await service.call('GET', `/customers/${id}`)).body.data;
   const update = (id: number, body: Record<string, unknown>, token?: string) =>
     service.call(
@@ -324,6 +329,7 @@ describe('a verification', () => {
   it('expires at the next run if the job was stopped', async () => {
     const { id } = await newCustomer(service);
     setToday(service, '2031-07-01');
+    await expire(); // Those of other tests.
     await update(id, { documents: [{ number: '1', expiresAt: '2031-07-02' }] });
     setToday(service, '2031-07-02');
     const stopped = new AbortController();

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { sql } from 'kysely';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { XLSX_TYPE } from '../../src/core/values/xlsx-records.ts';
 import { workOnStatement } from '../../src/mobile-money/provider-statements/commands.ts';
 import { expectBooksToBalance } from '../support/books.ts';
@@ -721,8 +721,13 @@ describe('the newer layout, with units in the header and without columns for the
 });
 
 describe('money that leaves again', () => {
-  const later = { 'Completion Time': '05-06-2025 09:00:00', 'Other Party Info': '', Balance: '' };
-  const paidOn = { 'Completion Time': '04-06-2025 09:00:00', Balance: '' };
+  // Each test has a month of its own, because a statement is compared with all payments of its days.
+  let month = 0;
+  beforeEach(() => {
+    month += 1;
+  });
+  const on = (day: string) => `${day}-0${month}-2024 09:00:00`;
+  const later = () => ({ 'Completion Time': on('05'), 'Other Party Info': '', Balance: '' });
 
   async function paidAndListed(amount: string, count: number) {
     const account = await newAccount(service);
@@ -731,10 +736,12 @@ describe('money that leaves again', () => {
       await notified(service, {
         TransID,
         TransAmount: amount,
-        TransTime: '20250604090000',
+        TransTime: `20240${month}04090000`,
         BillRefNumber: account.accountNumber,
       });
-    const statement = await uploaded(file(receipts.map((one) => line(one, amount, paidOn))));
+    const statement = await uploaded(
+      file(receipts.map((one) => line(one, amount, { 'Completion Time': on('04'), Balance: '' }))),
+    );
     return { account, receipts: receipts as [string, ...string[]], statement };
   }
 
@@ -749,7 +756,7 @@ describe('money that leaves again', () => {
     const { receipts, statement } = await paidAndListed('100', fees.length);
     const charged = fees.map((fee, at) =>
       line(newReceipt(), '', {
-        ...later,
+        ...later(),
         ...fee,
         Withdrawn: '-2',
         'Linked Transaction ID': receipts[at] ?? '',
@@ -764,7 +771,7 @@ describe('money that leaves again', () => {
     const { account, receipts, statement } = await paidAndListed('1000', 1);
     await started(statement.id, 'reconcile');
     const [receipt] = receipts;
-    const taken = { ...later, Details: `Reversal of ${receipt}`, 'Linked Transaction ID': receipt };
+    const taken = { ...later(), Details: `Reversal of ${receipt}`, 'Linked Transaction ID': receipt };
     const withdrawal = newReceipt();
     await uploaded(file([line(withdrawal, '', { ...taken, Withdrawn: '(400.00)' })]));
 
@@ -777,7 +784,7 @@ describe('money that leaves again', () => {
     await pay(service, account.id, 600, {
       paymentMethodId: 1,
       transactionRef: withdrawal,
-      paymentDate: '2025-06-04',
+      paymentDate: `2024-0${month}-04`,
     });
     expect(figures(await started(statement.id, 'match'))).toEqual({ reversed_at_provider: [1, 1000] });
     expect((await accountNow(service, account.id)).paid).toBe(600);
@@ -788,7 +795,7 @@ describe('money that leaves again', () => {
     const { receipts, statement } = await paidAndListed('1000', 1);
     const [receipt] = receipts;
     const withdrawn = await uploaded(
-      file([line(newReceipt(), '', { ...later, Details: `Reversal of ${receipt}`, Withdrawn: '400.00-' })]),
+      file([line(newReceipt(), '', { ...later(), Details: `Reversal of ${receipt}`, Withdrawn: '400.00-' })]),
     );
     const [found] = await linesOf(withdrawn.id);
     const [payment] = await paymentsOf(receipt);
@@ -808,8 +815,13 @@ describe('money that leaves again', () => {
     const { receipts } = await paidAndListed('1000', 1);
     const [receipt] = receipts;
     const [taken, returned] = [newReceipt(), newReceipt()];
-    const reversal = { ...later, Details: 'Reversal', Withdrawn: '-1000', 'Linked Transaction ID': receipt };
-    const back = { ...later, Details: 'Reversal', 'Linked Transaction ID': taken };
+    const reversal = {
+      ...later(),
+      Details: 'Reversal',
+      Withdrawn: '-1000',
+      'Linked Transaction ID': receipt,
+    };
+    const back = { ...later(), Details: 'Reversal', 'Linked Transaction ID': taken };
     const lines = [line(taken, '', reversal), line(returned, '1000', back)];
     const statement = await uploaded(file(lines));
     expect(figures(statement)).toEqual({ other: [2, 0] });
@@ -823,19 +835,19 @@ describe('money that leaves again', () => {
     await pay(service, payment.accountId, 1000, {
       paymentMethodId: 1,
       transactionRef: receipt,
-      paymentDate: '2025-06-04',
+      paymentDate: `2024-0${month}-04`,
     });
     expect(figures(await started(statement.id, 'match'))).toEqual({ other: [2, 0] });
   });
 
   it('has a minus sign before or behind its amount, or brackets around it', async () => {
     const written = ['-1,000.00', '1,000.00-', '(1,000.00)', '1000', 'KES 1,000.00', 'Ksh. (1000.00)'];
-    const lines = written.map((Withdrawn) => line(newReceipt(), '', { ...later, Withdrawn }));
+    const lines = written.map((Withdrawn) => line(newReceipt(), '', { ...later(), Withdrawn }));
     const statement = await uploaded(
       file([
         ...lines,
-        line(newReceipt(), '', { ...later, Withdrawn: 'USD 5' }),
-        line(newReceipt(), '(5)', later),
+        line(newReceipt(), '', { ...later(), Withdrawn: 'USD 5' }),
+        line(newReceipt(), '(5)', later()),
       ]),
     );
     expect(figures(statement)).toEqual({ other: [6, -6000], unreadable: [2, 0] });
