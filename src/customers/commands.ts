@@ -36,6 +36,7 @@ export async function createCustomer(context: Context, actor: Actor, body: NewCu
 
 function fieldsOf({ config }: Context, sent: NewCustomer) {
   const body = withTrimmed(sent, 'firstName', 'lastName');
+  // The body of a PUT by external id also allows a stored national id.
   refuseSpreadsheetChange('nationalId', body.nationalId, null);
   return {
     firstName: body.firstName,

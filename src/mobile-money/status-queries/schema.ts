@@ -13,7 +13,7 @@ export const NewStatusQuery = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: 64,
-        format: 'new-external-id',
+        format: 'new-external-id', // It is an id of the provider's system, which is not stored yet.
         description:
           'The id of the transaction. Only for a rejected notification whose transaction the service could not read.',
       }),

@@ -53,8 +53,8 @@ export async function lockImportedRows(tx: Tx, importId: number): Promise<void> 
 
 /**
  * Finds what prevents the undo of an import: rows outside the import that refer to imported rows, and audited changes of imported
- * rows. Automatic changes of status and repairs of phones do not prevent the undo. The foreign keys are read from the database, so that no table is
- * forgotten.
+ * rows. Automatic changes of status and repairs of phones do not prevent the undo. The foreign keys are read from the database, so
+ * that no table is forgotten.
  */
 export async function findObstacles(tx: Tx, importId: number): Promise<Obstacle[]> {
   const keys = await run<{ table: string; column: string; target: string; isImported: boolean }>(

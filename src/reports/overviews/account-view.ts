@@ -19,50 +19,51 @@ import { toPayment } from '../../payments/view.ts';
 import { mayDo, type Permission } from '../../rights.ts';
 import { LATEST } from './account-schema.ts';
 
-/** An account, and what belongs to it. A part that the actor may not read is null. @throws AppError NOT_FOUND. */
+/**
+ * An account, and what belongs to it. A part that the actor may not read is null. Reads one part after another, like the work of
+ * today.
+ * @throws AppError NOT_FOUND.
+ */
 export async function readAccountOverview(context: Context, actor: Actor, id: number) {
   const { db, currency } = context;
   const day = today(context);
   const row = await getAccountRow(db, id);
-  const ifAllowed = <T>(permission: Permission, read: () => Promise<T>) =>
+  const ifAllowed = async <T>(permission: Permission, read: () => Promise<T>) =>
     mayDo(actor, permission) ? read() : null;
   const expand = [
     ...(mayDo(actor, 'customers:read') ? ['customer'] : []),
     ...(mayDo(actor, 'catalogue:read') ? ['product'] : []),
   ].join(',') as ChoiceText<AccountExpansion>;
 
-  const [account, statusChanges, payments, invoices, paymentRequests] = await Promise.all([
-    showAccount(context, actor, row, expand || undefined),
-    listStatusChanges(
-      db,
-      statusChangeList.plan({ sort: 'id:desc', limit: LATEST.statusChanges }, context),
-      id,
-    ).then((page) => latest(page, (change) => change)),
-    ifAllowed('payments:read', async () => {
-      const plan = paymentList.plan({ sort: 'paymentDate:desc,id:desc', limit: LATEST.payments }, context);
-      return latest(await listPayments(db, plan, id), (payment) => toPayment(payment, currency));
-    }),
-    ifAllowed('invoices:read', async () => {
-      const filter = { 'filter[accountId]': { eq: String(id) } };
-      const plan = invoiceList.plan({ ...filter, sort: 'issuedOn:desc', limit: LATEST.invoices }, context);
-      return latest(await listInvoices(db, plan), (invoice) => toInvoiceSummary(invoice, currency));
-    }),
-    ifAllowed('payment-requests:read', async () => {
-      const plan = requestList.plan({ sort: 'id:desc', limit: LATEST.paymentRequests }, context);
-      return latest(await listRequests(db, plan, id), (request) => toPaymentRequest(request, currency));
-    }),
-  ]);
   return {
-    account,
+    account: await showAccount(context, actor, row, expand || undefined),
     schedule: toSchedule(row, currency, day),
     quote: quoteAccount(row, { date: day, amountMinor: null }, currency),
-    statusChanges,
-    payments,
-    invoices,
-    paymentRequests,
+    statusChanges: await readLatest(
+      listStatusChanges(
+        db,
+        statusChangeList.plan({ sort: 'id:desc', limit: LATEST.statusChanges }, context),
+        id,
+      ),
+      (change) => change,
+    ),
+    payments: await ifAllowed('payments:read', () => {
+      const plan = paymentList.plan({ sort: 'paymentDate:desc,id:desc', limit: LATEST.payments }, context);
+      return readLatest(listPayments(db, plan, id), (payment) => toPayment(payment, currency));
+    }),
+    invoices: await ifAllowed('invoices:read', () => {
+      const filter = { 'filter[accountId]': { eq: String(id) } };
+      const plan = invoiceList.plan({ ...filter, sort: 'issuedOn:desc', limit: LATEST.invoices }, context);
+      return readLatest(listInvoices(db, plan), (invoice) => toInvoiceSummary(invoice, currency));
+    }),
+    paymentRequests: await ifAllowed('payment-requests:read', () => {
+      const plan = requestList.plan({ sort: 'id:desc', limit: LATEST.paymentRequests }, context);
+      return readLatest(listRequests(db, plan, id), (request) => toPaymentRequest(request, currency));
+    }),
   };
 }
 
-function latest<Row, Shown>({ rows, pagination }: Page<Row>, show: (row: Row) => Shown) {
+async function readLatest<Row, Shown>(page: Promise<Page<Row>>, show: (row: Row) => Shown) {
+  const { rows, pagination } = await page;
   return { rows: rows.map(show), total: pagination.total ?? rows.length };
 }
