@@ -45,7 +45,6 @@ import {
 } from './staff/auth/store.ts';
 
 const MINUTE_TASK = 'minute-jobs';
-/** After this time a step starts no further batch, so that the next steps can run. */
 
 /** Work that runs every minute. It works in batches, and starts no further batch after the signal is aborted. */
 export interface Step {
