@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import { COMMON, QUICK, TIMING_TESTS } from '../../vitest.config.ts';
+import { COMMON, LONG_API_TESTS, PROCESS_TESTS, QUICK, TIMING_TESTS } from '../../vitest.config.ts';
 
 /**
  * Tests that learn nothing from another server: they use no database, start their own one, or are about HTTP. A run with
@@ -42,8 +42,8 @@ export default defineConfig({
         test: {
           ...COMMON,
           name: 'rest',
-          include: ['test/{acceptance,client,console}/**/*.test.ts'],
-          exclude: [...QUICK.include, TIMING_TESTS, ...leftOut],
+          include: ['test/{acceptance,client,console}/**/*.test.ts', ...LONG_API_TESTS],
+          exclude: [...PROCESS_TESTS, TIMING_TESTS, ...leftOut],
           sequence: { ...order, groupOrder: 1 },
         },
       },

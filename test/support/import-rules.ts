@@ -1,6 +1,6 @@
 import type { ICruiseOptions, IRegularForbiddenRuleType } from 'dependency-cruiser';
 
-/** The import rules, by the role of a file (see CONTRIBUTING.md). boundaries.test.ts checks them. */
+/** The import rules, by the role of a file (see ARCHITECTURE.md). boundaries.test.ts checks them. */
 
 /** The wings: the folders of src/, in an order. A wing imports only wings before it. */
 export const WINGS = [
@@ -118,7 +118,8 @@ export const FORBIDDEN = [
       { path: `^src/(${WINGS.slice(position + 1).join('|')})/` },
     ),
   ),
-  forbid('every import exists', {}, { couldNotResolve: true }),
+  // The types of the client are made when it is checked or built: they are missing in a new clone.
+  forbid('every import exists', {}, { couldNotResolve: true, pathNot: 'generated/api[.]ts$' }),
 ];
 
 export const OPTIONS: ICruiseOptions = {

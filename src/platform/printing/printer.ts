@@ -92,11 +92,8 @@ export function createPrinter(config: Config): Printer {
     waitMs: config.limits.printSlotMs,
     timeoutMs: config.limits.printMs,
   });
-  const fonts = sha256(...fontFiles().map((file) => readFileSync(file)));
-  const versions: Record<Template, string> = {
-    'invoice.typ': printerVersion('invoice.typ', fonts, companyLogo?.bytes),
-    'statement.typ': printerVersion('statement.typ', fonts, companyLogo?.bytes),
-  };
+  const versions: Partial<Record<Template, string>> = {};
+  const versionOf = (template: Template) => (versions[template] ??= printerVersion(template, companyLogo?.bytes));
   const characters = fontCharacters(regularFonts());
 
   const prepare = (document: PrintedDocument) => replaceUnprintable(characters, document);
@@ -117,7 +114,7 @@ export function createPrinter(config: Config): Printer {
   return {
     company,
     paybill: config.paybillNumbers[0] ?? null,
-    etagOf: (template, document) => `"${sha256(versions[template], JSON.stringify(document)).slice(0, 32)}"`,
+    etagOf: (template, document) => `"${sha256(versionOf(template), JSON.stringify(document)).slice(0, 32)}"`,
     prepare,
     print: render,
     checkLogo,
@@ -138,14 +135,22 @@ function sha256(...parts: (string | Buffer)[]): string {
 }
 
 /** Changes with the template, fonts, logo and compiler: everything that affects a document except its data. */
-function printerVersion(template: Template, fonts: string, logo: Buffer | undefined): string {
+function printerVersion(template: Template, logo: Buffer | undefined): string {
   return sha256(
     readFileSync(join(PACKAGE_ROOT, 'templates', COMMON)),
     readFileSync(join(PACKAGE_ROOT, 'templates', template)),
-    fonts,
+    hashOfFonts(),
     compilerVersion(),
     logo ?? '',
   );
+}
+
+let fontsHash: string | undefined;
+
+/** Reads the fonts once, for the first document: a start need not wait for them. */
+function hashOfFonts(): string {
+  fontsHash ??= sha256(...fontFiles().map((file) => readFileSync(file)));
+  return fontsHash;
 }
 
 function fontFiles(): string[] {
