@@ -8,13 +8,7 @@ const programs = Object.values(scripts).flatMap(
 );
 /** The modules that bench/ imports. */
 const modules = [
-  ...[
-    'accounts/account-number-rules',
-    'config/config',
-    'core/context',
-    'core/database/partitions',
-    'core/values/dates',
-  ],
+  ...['accounts/account-number-rules', 'config/config', 'core/context', 'core/values/dates'],
   ...[
     'start/database-preparation',
     'platform/migrations/files',

@@ -192,8 +192,7 @@ async function dropIndexes(client) {
       and not exists (select from pg_constraint k where k.conindid = i.indexrelid)
     order by 1`);
   for (const { name } of rows) await client.query(`drop index ${name}`);
-  // With `ON ONLY`, PostgreSQL would build no index on the partitions of a partitioned table.
-  return rows.map(({ definition }) => definition.replace(' ON ONLY ', ' ON '));
+  return rows.map(({ definition }) => definition);
 }
 
 async function onServer(server, statement) {

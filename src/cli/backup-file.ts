@@ -174,7 +174,7 @@ async function readTables(client: pg.ClientBase): Promise<Table[]> {
        array(select f.relname::text from pg_constraint c join pg_class f on f.oid = c.confrelid
          where c.conrelid = t.oid and c.contype = 'f' and c.confrelid <> t.oid) as "refersTo"
      from pg_class t
-     where t.relnamespace = 'public'::regnamespace and t.relkind in ('r', 'p') and not t.relispartition
+     where t.relnamespace = 'public'::regnamespace and t.relkind = 'r'
        and t.relname <> all ($1)
      order by t.relname`,
     [LEFT_OUT],

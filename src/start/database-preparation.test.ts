@@ -76,6 +76,20 @@ describe('an instance that waits for another one', () => {
   });
 });
 
+describe('a database whose ledger has partitions, as the command of version 0.1.0 made them', () => {
+  it('is refused with the command that removes them, and is used without them', async () => {
+    await create(`template ${inject('template')}`);
+    await query('alter table ledger_entries rename to ledger_entries_1');
+    await query('create table ledger_entries (like ledger_entries_1) partition by range (id)');
+    await expect(prepare()).rejects.toThrow(
+      'This version does not support the partitions of ledger_entries. Install version 0.1.0, run `npm run partition -- --revert`, and then install this version again.',
+    );
+    await query('drop table ledger_entries');
+    await query('alter table ledger_entries_1 rename to ledger_entries');
+    expect(await prepare()).toEqual({ isNew: false, migrations: [] });
+  });
+});
+
 describe('a database that a later version has migrated', () => {
   it('is used until one of the migrations excludes this version', async () => {
     await create(`template ${inject('template')}`);

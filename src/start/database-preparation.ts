@@ -102,7 +102,8 @@ async function tryLock(client: pg.PoolClient): Promise<boolean> {
 
 /**
  * Opens a connection that has its own session, in a pool of two connections.
- * @throws PreparationError if the server cannot be reached, is older than PostgreSQL 15, or is a pooler.
+ * @throws PreparationError if the server cannot be reached, is older than PostgreSQL 15, or is a pooler, or if the database has
+ * partitions.
  */
 export async function connectDirectly(connection: Connection, config: Config) {
   const pool = openPool({
@@ -124,6 +125,7 @@ export async function connectDirectly(connection: Connection, config: Config) {
   }
   try {
     await checkServer(client, variable);
+    await refusePartitions(client);
     return { pool, client, close };
   } catch (error) {
     await close();
@@ -188,6 +190,19 @@ async function checkServer(client: pg.PoolClient, variable: AddressVariable): Pr
   }
   // Some poolers ignore time-outs in startup parameters instead of refusing them.
   if (rows[0]?.timeoutMs !== PREPARATION_TIMEOUT_MS) throw poolerError(variable);
+}
+
+/** Version 0.1.0 had a command that divided these tables. Migrations and backups of later versions need plain tables. */
+async function refusePartitions(client: pg.PoolClient): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    `select relname as name from pg_class
+     where relkind = 'p' and oid in (to_regclass('audit_entries'), to_regclass('ledger_entries')) order by 1`,
+  );
+  if (rows.length > 0) {
+    throw new PreparationError(
+      `This version does not support the partitions of ${rows.map(({ name }) => name).join(' and ')}. Install version 0.1.0, run \`npm run partition -- --revert\`, and then install this version again.`,
+    );
+  }
 }
 
 /**

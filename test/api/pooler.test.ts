@@ -150,7 +150,6 @@ describe('a service behind a pooler', () => {
     const found = files.filter((name) => readFileSync(join(source, name), 'utf8').match(STATE));
     expect(found.sort()).toEqual([
       'cli/backup-file.ts',
-      'cli/partition.ts',
       'core/database/copy-in.ts',
       'core/database/test-clock.ts', // TEST_CLOCK is refused with a pooler.
       'platform/embedded-postgres/owner.ts',

@@ -2,12 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
+import type pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { readConfig } from '../../src/config/config.ts';
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/supervisor.ts';
 import { currencyOf, prepareDatabase } from '../../src/start/database-preparation.ts';
-import { partitionTables } from './partitioned.ts';
 import { run } from './processes.ts';
 import { databaseOn, runStatement } from './statements.ts';
 import { useTemporaryFolder } from './temporary-folder.ts';
@@ -43,7 +42,6 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   await runStatement(server, `create database ${template}`);
   const config = readConfig({ NODE_ENV: 'test' });
   await prepareDatabase(databaseOn(server, template), config, currencyOf(config));
-  if (process.env.TEST_PARTITIONED === 'yes') await partition(databaseOn(server, template));
   project.provide('server', server);
   project.provide('redisUrl', redisUrl);
   project.provide('template', template);
@@ -63,11 +61,4 @@ async function startEmbedded() {
     await rm(dataDir, { recursive: true, force: true });
   };
   return { server: { ...embedded.connection }, stop };
-}
-
-async function partition(database: ReturnType<typeof databaseOn>): Promise<void> {
-  const client = new pg.Client(database);
-  await client.connect();
-  await partitionTables(client);
-  await client.end();
 }

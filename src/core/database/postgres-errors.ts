@@ -44,7 +44,7 @@ export function isTimeout(error: unknown): boolean {
 
 /**
  * Whether a connection can no longer use its named statements. A new connection can use them. Possible causes: a newer version of
- * the service has changed a table that a statement reads; a table was partitioned while a statement waited for the table; a
+ * the service has changed a table that a statement reads; a table or index was dropped while a statement waited for it; a
  * restored backup has another OID for the type of a parameter; PostgreSQL refused to prepare a statement.
  */
 export function isStale(error: unknown): boolean {

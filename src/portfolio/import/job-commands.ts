@@ -47,7 +47,7 @@ import {
   findObstacles,
   lockImportedRows,
   type Obstacle,
-  undoIndexes,
+  UNDO_INDEX,
 } from './undo-store.ts';
 
 // The work on an import. A check reads the files and does not change the books. A run checks the files again and writes all rows.
@@ -154,10 +154,9 @@ async function runImport(parts: ImportParts, row: ImportRow): Promise<void> {
 async function undo(parts: ImportParts, row: ImportRow): Promise<void> {
   const { id } = row;
   const { copies, log } = parts;
-  const indexes = await undoIndexes(parts.context.db);
-  for (const { drop } of indexes) await copies.runAlone(drop); // An earlier, interrupted undo may have left them.
+  await copies.runAlone(UNDO_INDEX.drop); // An earlier, interrupted undo may have left the index.
   try {
-    for (const { create } of indexes) await copies.runAlone(create);
+    await copies.runAlone(UNDO_INDEX.create);
     await inWork(parts, row, async (tx, _copyIn, { requested_by }) => {
       const report = progressOf(parts, id, 0, 100);
       await lockImportedRows(tx, id);
@@ -176,7 +175,7 @@ async function undo(parts: ImportParts, row: ImportRow): Promise<void> {
       });
     });
   } finally {
-    for (const { drop } of indexes) await copies.runAlone(drop);
+    await copies.runAlone(UNDO_INDEX.drop);
   }
 }
 

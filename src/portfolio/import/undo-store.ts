@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Db, Tx } from '../../core/database/db.ts';
+import type { Tx } from '../../core/database/db.ts';
 import { run } from '../../core/database/statements.ts';
 
 /** Tables whose rows belong to an account or a payment, and are deleted together with it. */
@@ -65,7 +65,6 @@ export async function findObstacles(tx: Tx, importId: number): Promise<Obstacle[
      from pg_constraint c join pg_attribute a on a.attrelid = c.conrelid and a.attnum = c.conkey[1]
      where c.contype = 'f' and cardinality(c.conkey) = 1 and c.connamespace = 'public'::regnamespace
        and not c.conrelid::regclass::text = any($1)
-       and c.conparentid = 0 -- not the constraint of a partition
        and c.confrelid in (select attrelid from pg_attribute where attname = 'import_id' and not attisdropped)
        and c.confrelid::regclass::text !~ '^import'
      order by 1, 2`,
@@ -129,19 +128,12 @@ async function toObstacles(
 
 /**
  * The statements that create and drop an index of ledger entries by account. When accounts are deleted, PostgreSQL needs it to
- * check that no ledger entry refers to them. Nothing else needs it, so it exists only during an undo. Each partition gets its own
- * index, because payments would wait while an index of the whole table is built.
+ * check that no ledger entry refers to them. Nothing else needs it, so it exists only during an undo.
  */
-export async function undoIndexes(db: Db): Promise<{ create: string; drop: string }[]> {
-  const { rows } = await sql<{ name: string }>`
-    select relname as name from pg_class
-    where oid = 'ledger_entries'::regclass and relkind = 'r'
-      or oid in (select inhrelid from pg_inherits where inhparent = 'ledger_entries'::regclass)`.execute(db);
-  return rows.map(({ name }) => ({
-    create: `create index concurrently ${name}_account_of_undo on ${name} (account_id)`,
-    drop: `drop index concurrently if exists ${name}_account_of_undo`,
-  }));
-}
+export const UNDO_INDEX = {
+  create: 'create index concurrently ledger_entries_account_of_undo on ledger_entries (account_id)',
+  drop: 'drop index concurrently if exists ledger_entries_account_of_undo',
+};
 
 /** Deletes all rows of an import. Triggers allow this only while the import has the status `undoing`. */
 export async function deleteImportedRows(tx: Tx, importId: number): Promise<void> {
