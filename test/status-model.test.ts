@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkStatusMove, isStatusIn, moneyEventOf, needsReason } from '../src/accounts/status/rules.ts';
 import type { AccountStatus } from '../src/core/database/tables.ts';
-import { BALANCE_REMOVING_MOVES } from '../web/src/pages/account/status-moves.ts';
-import { STATUS_MODEL, STATUSES, statusesWhere } from './support/status-model.ts';
+import { STATUS_MODEL, STATUSES } from './support/status-model.ts';
 
 function isAllowed(from: AccountStatus, to: AccountStatus): boolean {
   try {
@@ -31,11 +30,5 @@ describe.each(STATUSES)('the status %s', (status) => {
     });
     expect(isUndone).toBe(moneyEventOf(status) === 'account_cancelled');
     expect(isClosed).toBe(moneyEventOf(status) !== undefined);
-  });
-});
-
-describe('the console', () => {
-  it('says that a change may need approval if the status ends the sale', () => {
-    expect(BALANCE_REMOVING_MOVES).toEqual(statusesWhere(({ ends }) => ends !== null));
   });
 });

@@ -22,7 +22,7 @@ import { ACCOUNT_STATUSES } from './status/rules.ts';
 
 const STATUS_CAUSES = ['non_payment', 'payment'] as const;
 
-const Status = Choice('AccountStatus', ACCOUNT_STATUSES);
+export const Status = Choice('AccountStatus', ACCOUNT_STATUSES);
 
 export const AccountParams = Type.Object({ accountId: { ...Id, examples: [1] } });
 

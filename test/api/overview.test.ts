@@ -1,5 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { dataOf, move, newAccount, newApiKey, pay, setToday, useService } from '../support/harness.ts';
+import {
+  dataOf,
+  move,
+  newAccount,
+  newAccountThatIs,
+  newApiKey,
+  pay,
+  setToday,
+  useService,
+} from '../support/harness.ts';
+import { STATUS_MODEL, STATUSES } from '../support/status-model.ts';
 
 describe('the overview of an account', () => {
   const service = useService();
@@ -17,6 +27,10 @@ describe('the overview of an account', () => {
     const overview = await read(`/accounts/${id}/overview`);
     expect(overview).toEqual({
       account: await read(`/accounts/${id}?expand=customer,product`),
+      moves: ['active', 'defaulted', 'repossessed', 'written_off', 'cancelled'].map((status) => ({
+        status,
+        givesUp: ['written_off', 'cancelled'].includes(status) ? overview.account.balance : 0,
+      })),
       schedule: await read(`/accounts/${id}/schedule`),
       quote: await read(`/accounts/${id}/quote`),
       statusChanges: { rows: await read(`/accounts/${id}/history?sort=id:desc`), total: 4 },
@@ -29,6 +43,18 @@ describe('the overview of an account', () => {
     });
     expect(overview.payments.rows[0]).toMatchObject({ amount: 112, paymentDate: '2026-11-12' });
   });
+
+  it.each(STATUSES)(
+    'offers the moves of the status %s, and the balance is given up where the sale ends',
+    async (status) => {
+      const { id, balance } = await newAccountThatIs(service, status);
+      const { moves } = await dataOf(service.call('GET', `/accounts/${id}/overview`));
+      const expected = STATUS_MODEL[status].moves.filter((to) => !(status === 'pending' && to === 'active'));
+      expect(moves).toEqual(
+        expected.map((to) => ({ status: to, givesUp: STATUS_MODEL[to].ends === null ? 0 : balance })),
+      );
+    },
+  );
 
   it('has null where the caller has no permission', async () => {
     const { id } = await newAccount(service);

@@ -102,6 +102,11 @@ export function movesFrom(status: AccountStatus): readonly AccountStatus[] {
   return STATUS_TABLE[status].moves;
 }
 
+/** The statuses that the console offers for an account. The service activates a pending account on its activation date. */
+export function movesByHand(from: AccountStatus): AccountStatus[] {
+  return movesFrom(from).filter((to) => to !== 'active' || !isStatusIn(from, 'awaitingActivation'));
+}
+
 /** The closed statuses that an account can get before its activation. */
 export function closedBeforeActivation(): AccountStatus[] {
   const moves = statusesIn('awaitingActivation').flatMap(movesFrom);

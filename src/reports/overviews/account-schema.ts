@@ -1,7 +1,7 @@
 import { type TSchema, Type } from 'typebox';
-import { Account, AccountSchedule, StatusChange } from '../../accounts/schema.ts';
+import { Account, AccountSchedule, Status, StatusChange } from '../../accounts/schema.ts';
 import { examplesOf } from '../../core/http/envelope.ts';
-import { Nullable } from '../../core/http/fields.ts';
+import { Money, Nullable } from '../../core/http/fields.ts';
 import { Quote } from '../../documents/account-statements/schema.ts';
 import { InvoiceSummary } from '../../documents/invoices/schema.ts';
 import { PaymentRequest } from '../../mobile-money/payment-requests/schema.ts';
@@ -20,6 +20,16 @@ const UNREADABLE = 'Null if the caller may not read them.';
 export const AccountOverview = Type.Object(
   {
     account: Account,
+    moves: Type.Array(
+      Type.Object({
+        status: Status,
+        givesUp: { ...Money, description: 'The unpaid balance that the customer no longer has to pay.' },
+      }),
+      {
+        description:
+          'The statuses to which staff change the account by hand. The service activates a pending account on its activation date.',
+      },
+    ),
     schedule: AccountSchedule,
     quote: Quote,
     statusChanges: Latest(StatusChange, LATEST.statusChanges, 'status changes.'),
@@ -34,6 +44,11 @@ export const AccountOverview = Type.Object(
     examples: [
       {
         account: examplesOf(Account)[0],
+        moves: [
+          { status: 'suspended', givesUp: 0 },
+          { status: 'defaulted', givesUp: 0 },
+          { status: 'cancelled', givesUp: 19200 },
+        ],
         schedule: examplesOf(AccountSchedule)[0],
         quote: examplesOf(Quote)[0],
         statusChanges: { rows: examplesOf(StatusChange), total: 1 },

@@ -1,5 +1,6 @@
 import { showAccount } from '../../accounts/expand-view.ts';
 import { type AccountExpansion, statusChangeList } from '../../accounts/schema.ts';
+import { isStatusIn, movesByHand } from '../../accounts/status/rules.ts';
 import { listStatusChanges } from '../../accounts/status/store.ts';
 import { getAccountRow } from '../../accounts/store.ts';
 import { toSchedule } from '../../accounts/view.ts';
@@ -35,8 +36,13 @@ export async function readAccountOverview(context: Context, actor: Actor, id: nu
     ...(mayDo(actor, 'catalogue:read') ? ['product'] : []),
   ].join(',') as ChoiceText<AccountExpansion>;
 
+  const account = await showAccount(context, actor, row, expand || undefined);
   return {
-    account: await showAccount(context, actor, row, expand || undefined),
+    account,
+    moves: movesByHand(row.status).map((status) => ({
+      status,
+      givesUp: isStatusIn(status, 'closed') ? account.balance : 0,
+    })),
     schedule: toSchedule(row, currency, day),
     quote: quoteAccount(row, { date: day, amountMinor: null }, currency),
     statusChanges: await readLatest(

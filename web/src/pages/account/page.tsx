@@ -23,8 +23,7 @@ import { PaymentRequests, RequestButton } from './payment-requests.tsx';
 import { Payments } from './payments.tsx';
 import { QuotePanel } from './quote-panel.tsx';
 import { RefundDialog } from './refund-dialog.tsx';
-import { MOVE_BUTTONS, StatusDialog } from './status-dialog.tsx';
-import type { Move } from './status-moves.ts';
+import { isKnownMove, MOVE_BUTTONS, type Move, StatusDialog } from './status-dialog.tsx';
 import { reasonInWords } from './status-reason.ts';
 import { Timeline } from './timeline.tsx';
 import { TransferDialog } from './transfer-dialog.tsx';
@@ -46,7 +45,7 @@ function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
   const { account, schedule, quote, statusChanges, payments, invoices, paymentRequests } = overview;
   const [opened, setOpened] = useState<'payment' | 'refund' | 'transfer' | Move>();
   const close = () => setOpened(undefined);
-  const moves = may('accounts:change-status') ? offeredMoves(account) : [];
+  const moves = may('accounts:change-status') ? overview.moves.filter(isKnownMove) : [];
   const creditActions = account.credit > 0 ? CREDIT_ACTIONS.filter((action) => may(`credit:${action}`)) : [];
   return (
     <>
@@ -76,7 +75,10 @@ function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
                   label: t(CREDIT_BUTTONS[action]),
                   onChoose: () => setOpened(action),
                 })),
-                ...moves.map((move) => ({ label: t(MOVE_BUTTONS[move]), onChoose: () => setOpened(move) })),
+                ...moves.map((move) => ({
+                  label: t(MOVE_BUTTONS[move.status]),
+                  onChoose: () => setOpened(move),
+                })),
                 ...otherLanguages().map((language) => ({
                   label: t('account.statement.in', { language: LANGUAGES[language] }),
                   onChoose: () => void downloadOrSay(statementPath(account, language)),
@@ -115,18 +117,9 @@ function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
       {opened === 'payment' && <PaymentDialog account={account} onClose={close} />}
       {opened === 'refund' && <RefundDialog account={account} onClose={close} />}
       {opened === 'transfer' && <TransferDialog account={account} onClose={close} />}
-      {opened && opened !== 'payment' && opened !== 'refund' && opened !== 'transfer' && (
-        <StatusDialog account={account} move={opened} onClose={close} />
-      )}
+      {typeof opened === 'object' && <StatusDialog account={account} move={opened} onClose={close} />}
     </>
   );
-}
-
-/** Without statuses that this version of the console does not know. The service activates a pending account on its day. */
-function offeredMoves({ status, allowedMoves }: Account): Move[] {
-  const isOffered = (to: Schemas['AccountStatus']): to is Move =>
-    to in MOVE_BUTTONS && !(status === 'pending' && to === 'active');
-  return allowedMoves.filter(isOffered);
 }
 
 /** The customer may read another language than the user. */
