@@ -142,8 +142,6 @@ export function buildApp({
   const apiKeyUses = createUseRecorder(context, log, stopwatch);
   const sessions = createSessionReader(context, parts.tokens, apiKeyUses, stopwatch);
 
-  const refusedCalls = createRefusedCallLog(stopwatch);
-
   const printer = createPrinter(config);
 
   const postingQueue = openPostingQueue(context);
@@ -163,6 +161,7 @@ export function buildApp({
   });
   refuseUnusableKeys(app);
   addEtags(app);
+  app.decorate('refusedCalls', createRefusedCallLog(stopwatch));
   describeApi(app, version, config.publicUrl ?? `http://localhost:${config.PORT}`);
   app.addHook('onReady', async () => {
     if (config.companyLogo) await printer.checkLogo();
@@ -205,10 +204,10 @@ export function buildApp({
     accountRoutes(api, context, bulkSlots);
     statementRoutes(api, context, printer);
     paymentRoutes(api, context, postingQueue, bulkSlots);
-    paymentRequestRoutes(api, context, postingQueue, refusedCalls);
+    paymentRequestRoutes(api, context, postingQueue);
     notificationRoutes(api, context);
     providerStatusRoutes(api, context);
-    statusQueryRoutes(api, context, refusedCalls);
+    statusQueryRoutes(api, context);
     creditRoutes(api, context);
     approvalRoutes(api, context, { actions: APPROVABLE_ACTIONS, formatAccount: formatAccountNumber });
     reconciliationRoutes(api, context);
@@ -228,7 +227,7 @@ export function buildApp({
     auditRoutes(api, context);
     eventRoutes(api, context, { feed, sessions });
     webhookEndpointRoutes(api, context, horizon);
-    providerRoutes(api, context, postingQueue, refusedCalls);
+    providerRoutes(api, context, postingQueue);
     if (testClock) testClockRoutes(api, testClock);
   }
 

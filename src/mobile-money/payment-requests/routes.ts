@@ -9,7 +9,6 @@ import { IdParams } from '../../core/http/fields.ts';
 import { repeatable } from '../../core/http/idempotency.ts';
 import type { PostingQueue } from '../../payments/posting/commands.ts';
 import { answerRoute } from '../providers/inbound.ts';
-import type { RefusedCallLog } from '../providers/refused-calls.ts';
 import { REQUEST_PROVIDER } from '../providers/registry.ts';
 import { receiveAnswer } from './answer-commands.ts';
 import { requestPayment } from './commands.ts';
@@ -17,12 +16,7 @@ import { NewPaymentRequest, PaymentRequest, requestList } from './schema.ts';
 import { findRequest, listRequests } from './store.ts';
 import { requestsFound, toPaymentRequest } from './view.ts';
 
-export function paymentRequestRoutes(
-  api: Api,
-  context: Context,
-  queue: PostingQueue,
-  refusedCalls: RefusedCallLog,
-): void {
+export function paymentRequestRoutes(api: Api, context: Context, queue: PostingQueue): void {
   const { db, currency } = context;
 
   api.post(
@@ -110,7 +104,7 @@ export function paymentRequestRoutes(
     },
   );
 
-  answerRoute(api, context, refusedCalls, REQUEST_PROVIDER, {
+  answerRoute(api, context, REQUEST_PROVIDER, {
     call: 'requests',
     receiver: REQUEST_PROVIDER.requester,
     unreadable: {

@@ -5,7 +5,6 @@ import type { Api } from '../../core/http/api.ts';
 import { invalidField } from '../../core/http/errors.ts';
 import { insertRejected } from '../../payments/notifications/store.ts';
 import type { AnswerReceiver, PaymentProvider, ProviderAnswer, RouteDescription } from './provider.ts';
-import type { RefusedCallLog } from './refused-calls.ts';
 
 // The common parts of the routes that payment providers call.
 
@@ -35,11 +34,10 @@ interface AnswerHandling<Answer> {
 export function answerRoute<Answer>(
   api: Api,
   context: Context,
-  refusedCalls: RefusedCallLog,
   provider: PaymentProvider,
   { call, receiver, unreadable, handle }: AnswerHandling<Answer>,
 ): void {
-  const options = optionsOf(context, refusedCalls, provider, receiver.description);
+  const options = optionsOf(context, provider, receiver.description);
   const params = Type.Object({
     key: Type.String({ maxLength: 100, examples: ['0123456789abcdef0123456789abcdef'] }),
   });
@@ -65,7 +63,6 @@ export function answerRoute<Answer>(
 
 export function optionsOf(
   { config }: Context,
-  refusedCalls: RefusedCallLog,
   provider: PaymentProvider,
   { operationId, summary, description, body, answer }: RouteDescription,
   answerTimeoutMs?: number,
@@ -95,7 +92,7 @@ export function optionsOf(
       try {
         provider.authenticate(request, config);
       } catch (error) {
-        refusedCalls.record(request, provider.name, error as Error);
+        request.server.refusedCalls.record(request, provider.name, error as Error);
         throw error;
       }
       request.headers['content-type'] = JSON_TYPE; // Gateways send various content types.

@@ -4,8 +4,15 @@ import type { Stopwatch } from '../../core/values/dates.ts';
 
 const INTERVAL_MS = 60_000;
 
-/** Warns of refused calls of payment providers. Shared by all routes of an instance. */
-export interface RefusedCallLog {
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Shared by all routes that payment providers call. */
+    refusedCalls: RefusedCallLog;
+  }
+}
+
+/** Warns of refused calls of payment providers. */
+interface RefusedCallLog {
   record(request: FastifyRequest, provider: string, error: Error): void;
 }
 

@@ -7,22 +7,16 @@ import { insertRejected, insertRejectedOnce } from '../../payments/notifications
 import { type PostingQueue, receiveNotification } from '../../payments/posting/commands.ts';
 import { acceptBytes, answer, bytesOf, optionsOf, storable } from './inbound.ts';
 import type { PaymentProvider, SentPayment } from './provider.ts';
-import type { RefusedCallLog } from './refused-calls.ts';
 import { PROVIDERS } from './registry.ts';
 import { isOurs, readAmountOf, readingSettings, readNotification } from './rules.ts';
 
 /** The routes that payment providers call: notifications and, for some providers, validation before the money moves. */
-export function providerRoutes(
-  api: Api,
-  context: Context,
-  queue: PostingQueue,
-  refusedCalls: RefusedCallLog,
-): void {
+export function providerRoutes(api: Api, context: Context, queue: PostingQueue): void {
   api.register(async (inbound) => {
     acceptBytes(inbound);
     for (const provider of PROVIDERS) {
-      if (provider.validation) validationRoute(inbound, context, refusedCalls, provider, provider.validation);
-      notificationRoute(inbound, context, refusedCalls, provider, queue);
+      if (provider.validation) validationRoute(inbound, context, provider, provider.validation);
+      notificationRoute(inbound, context, provider, queue);
     }
   });
 }
@@ -30,14 +24,13 @@ export function providerRoutes(
 function notificationRoute(
   inbound: Api,
   context: Context,
-  refusedCalls: RefusedCallLog,
   provider: PaymentProvider,
   queue: PostingQueue,
 ): void {
   const settings = readingSettings(context, provider);
   inbound.post(
     `/webhooks/payments/${provider.name}`,
-    optionsOf(context, refusedCalls, provider, provider.description),
+    optionsOf(context, provider, provider.description),
     async (request, reply) => {
       const body = bytesOf(request);
       const rawBody = storable(body);
@@ -63,14 +56,13 @@ function notificationRoute(
 function validationRoute(
   inbound: Api,
   context: Context,
-  refusedCalls: RefusedCallLog,
   provider: PaymentProvider,
   validation: NonNullable<PaymentProvider['validation']>,
 ): void {
   const { config, currency } = context;
   inbound.post(
     `/webhooks/payments/${provider.name}/validation`,
-    optionsOf(context, refusedCalls, provider, validation.description, config.limits.validationMs),
+    optionsOf(context, provider, validation.description, config.limits.validationMs),
     async (request, reply) => {
       const body = bytesOf(request);
       const sent = provider.read(body);

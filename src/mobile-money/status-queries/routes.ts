@@ -7,7 +7,6 @@ import { notFound } from '../../core/http/errors.ts';
 import { Id, IdParams } from '../../core/http/fields.ts';
 import { repeatable } from '../../core/http/idempotency.ts';
 import { answerRoute } from '../providers/inbound.ts';
-import type { RefusedCallLog } from '../providers/refused-calls.ts';
 import { STATUS_PROVIDER } from '../providers/registry.ts';
 import { askAboutNotification, askAboutPayment, receiveStatusAnswer } from './commands.ts';
 import { NewStatusQuery, StatusQuery, statusQueryList } from './schema.ts';
@@ -21,7 +20,7 @@ const DESCRIPTION =
   'nothing there. A transaction has at most one open query (DUPLICATE_ENTRY). The request gets 409 if this service has status queries turned off ' +
   '(`statusQueries` in `GET /settings`), or if the payment or notification has no transaction of a provider that answers status queries.';
 
-export function statusQueryRoutes(api: Api, context: Context, refusedCalls: RefusedCallLog): void {
+export function statusQueryRoutes(api: Api, context: Context): void {
   const { db } = context;
 
   async function getQuery(id: number, from: Context) {
@@ -109,7 +108,7 @@ export function statusQueryRoutes(api: Api, context: Context, refusedCalls: Refu
     async (request) => ok(await getQuery(request.params.id, context), 'Status query found.'),
   );
 
-  answerRoute(api, context, refusedCalls, STATUS_PROVIDER, {
+  answerRoute(api, context, STATUS_PROVIDER, {
     call: 'status',
     receiver: STATUS_PROVIDER.statusAnswers,
     unreadable: {
