@@ -1,10 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Db } from '../../core/database/db.ts';
-import { LOCK_TIMEOUT_MS, retryUntilLockObtained } from '../../core/database/lock-attempts.ts';
+import { sqlState } from '../../core/database/postgres-errors.ts';
 import { type MigrationFile, readMigrationFiles } from './files.ts';
 import { haveSameHistory, isUsable } from './version-rules.ts';
 
+/**
+ * The `lock_timeout` of a migration. While the migration waits for its lock, requests wait behind it. The time-out is shorter than
+ * deadlock_timeout (1 s): if the migration and a request wait for each other, the migration fails first, and PostgreSQL never has
+ * to cancel the request.
+ */
+const LOCK_TIMEOUT_MS = 500;
+/** PostgreSQL's codes for a lock that was not available in time, and for a deadlock. */
+const NOT_LOCKED = ['55P03', '40P01'];
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
 
@@ -62,16 +70,17 @@ function otherMigrations(): MigrationError {
 
 /** Applies a migration. If it does not get a lock in time, its transaction is rolled back and repeated after a pause. */
 async function apply(db: Db, file: MigrationFile, onWait: (message: string) => void): Promise<void> {
-  await retryUntilLockObtained(
-    () => (file.isTransaction ? applyInTransaction(db, file) : applyStatements(db, file)),
-    async (attempt) => {
-      const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS);
-      onWait(
-        `Migration ${file.name} did not get its locks and tries again in ${pauseMs / 1_000} s. ${await describeLongTransactions(db)}`,
-      );
-      await sleep(pauseMs);
-    },
-  );
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+    try {
+      return await (file.isTransaction ? applyInTransaction(db, file) : applyStatements(db, file));
+    } catch (error) {
+      if (!NOT_LOCKED.includes(sqlState(error) ?? '')) throw error;
+    }
+    onWait(
+      `Migration ${file.name} did not get its locks and tries again in ${pauseMs / 1_000} s. ${await describeLongTransactions(db)}`,
+    );
+    await sleep(pauseMs);
+  }
 }
 
 async function applyInTransaction(db: Db, { name, statements }: MigrationFile): Promise<void> {

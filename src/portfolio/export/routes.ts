@@ -4,8 +4,7 @@ import { callerOf } from '../../core/http/access.ts';
 import type { Api } from '../../core/http/api.ts';
 import { sendFileStream } from '../../core/http/file-stream.ts';
 import { Archive, TemplateFile, TemplateParams } from '../format-schema.ts';
-import { templateOf } from '../format-view.ts';
-import { archivePortfolio } from './view.ts';
+import { archivePortfolio, templateOf } from './view.ts';
 
 export function exportRoutes(api: Api, context: Context, copies: CopyPool): void {
   api.get(

@@ -2,12 +2,12 @@ import { event } from '../../changes/events/change-rules.ts';
 import { audit } from '../../changes/events/change-store.ts';
 import type { Actor, Context } from '../../core/context.ts';
 import type { Tx } from '../../core/database/db.ts';
+import type { UserRole } from '../../core/database/tables.ts';
 import { inTransaction } from '../../core/database/transactions.ts';
 import { AppError, duplicate, invalidField, notFound } from '../../core/http/errors.ts';
 import { withTrimmed } from '../../core/values/text.ts';
 import { refuseGuessablePassword } from './password-rules.ts';
 import { hashPassword } from './passwords.ts';
-import { adminRemoval } from './rules.ts';
 import type { NewUserBody, UserChanges } from './schema.ts';
 import * as store from './store.ts';
 import { toUser } from './view.ts';
@@ -56,6 +56,12 @@ export async function changeUser(context: Context, actor: Actor, id: number, sen
     });
     return after;
   });
+}
+
+/** The changed field that would disable an admin or give the admin another role. Undefined if there is none. */
+function adminRemoval(changes: { role?: UserRole; active?: boolean }): 'active' | 'role' | undefined {
+  if (changes.active === false) return 'active';
+  return changes.role === undefined || changes.role === 'admin' ? undefined : 'role';
 }
 
 /** @throws AppError NOT_FOUND for an unknown user, VALIDATION_ERROR for a guessable password. */
