@@ -4,7 +4,6 @@ import type { Config } from '../core/context.ts';
 import type { UserRole } from '../core/database/tables.ts';
 import { type AllowedDestinations, createNetworks, type Networks } from '../core/http/addresses.ts';
 import { multiplyTimeLimits } from '../core/time-limits.ts';
-import { isTimeZone } from '../core/values/dates.ts';
 import {
   currencyDecimals,
   type Minor,
@@ -12,15 +11,13 @@ import {
   maxAmountText,
   parseMinor,
 } from '../core/values/money.ts';
-import { callingCode } from '../core/values/phone.ts';
 import { rolesWith, USER_ROLES } from '../rights.ts';
 import { type IdentityProvider, PROVIDER_VARIABLE } from '../staff/auth/identity-provider-rules.ts';
+import { isCurrency } from './checks.ts';
 import { readProviders } from './identity-providers.ts';
 import { type MobilemoneyConfig, readMobilemoney } from './mobilemoney.ts';
-import { type Settings, settingsSchema } from './settings.ts';
+import { problemsOf, type Settings, settingsSchema } from './settings.ts';
 import {
-  checkUrl,
-  checkWebAddress,
   commaList,
   type Reading,
   readDestinations,
@@ -31,11 +28,6 @@ import {
 } from './values.ts';
 
 const MAX_LOGO_BYTES = 1024 * 1024;
-/** The minimum length of WEBHOOK_SECRET and METRICS_TOKEN in production. */
-const MIN_SECRET_LENGTH = 16;
-/** The minimum number of different characters of a secret. Repeated characters make a secret long but not strong. */
-const MIN_SECRET_CHARACTERS = 3;
-const POSTGRES = ['postgres:', 'postgresql:'];
 // A constant, so that Ajv compiles it only once in a process.
 const SCHEMA = { ...settingsSchema, patternProperties: { [PROVIDER_VARIABLE]: { type: 'string' } } };
 
@@ -76,7 +68,7 @@ interface Logo {
 export function readConfig(environment: Record<string, string | undefined>, useDotenv = false): Config {
   const { settings, providerValues } = readSettings(environment, useDotenv);
   const production = settings.NODE_ENV === 'production';
-  const problems: string[] = [];
+  const problems = problemsOf(settings);
   const reading: Reading = { settings, production, problems };
 
   const proxies = readNetworks(
@@ -104,28 +96,10 @@ export function readConfig(environment: Record<string, string | undefined>, useD
   const corsOrigins = readOrigins('CORS_ORIGINS', reading);
   const pooled = settings.DATABASE_DIRECT_URL !== '';
   checkDatabases(reading, pooled);
-  checkUrl('REDIS_URL', ['redis:', 'rediss:'], reading);
-  checkRedisDatabase(settings.REDIS_URL, problems);
-  checkWebAddress('PUBLIC_URL', settings.PUBLIC_URL, reading);
   const identityProviders = readProviders(providerValues, reading);
   if (production && identityProviders.size > 0 && settings.PUBLIC_URL === '')
     problems.push('PUBLIC_URL is required in production if an identity provider is set');
-  for (const name of ['BUSINESS_TIMEZONE', 'MOBILEMONEY_TIMEZONE'] as const) {
-    if (!isTimeZone(settings[name]))
-      problems.push(`${name} must be UTC or an IANA time zone such as Africa/Nairobi`);
-  }
-  if (callingCode(settings.PHONE_REGION) === undefined)
-    problems.push('PHONE_REGION must be an ISO 3166 code of a country with phone numbers, such as KE');
-  if (!Intl.supportedValuesOf('currency').includes(settings.CURRENCY))
-    problems.push('CURRENCY must be an ISO 4217 code such as KES');
   const approvalLimitMinor = readApprovalLimit(reading);
-  if (settings.JWT_SECRET !== '' && Buffer.byteLength(settings.JWT_SECRET) < 32)
-    problems.push('JWT_SECRET must have at least 32 bytes');
-  for (const name of ['WEBHOOK_SECRET', 'METRICS_TOKEN'] as const) {
-    // HTTP headers transmit only printable ASCII characters unchanged, and lose spaces around the value.
-    if (!/^([!-~]([ -~]*[!-~])?)?$/.test(settings[name]))
-      problems.push(`${name} must consist of printable ASCII characters, without spaces around them`);
-  }
   const mobilemoney = readMobilemoney(reading, paybillNumbers);
   const companyLogo = readLogo(reading);
   if (production) checkProduction(reading);
@@ -189,10 +163,7 @@ function describe({ instancePath, message, params }: EnvironmentError): string {
   return `${instancePath.slice(1)} ${allowed ? `must be one of ${allowed}` : message}`;
 }
 
-function checkDatabases(reading: Reading, pooled: boolean): void {
-  const { settings, problems } = reading;
-  for (const name of ['DATABASE_URL', 'DATABASE_DIRECT_URL', 'DATABASE_REPLICA_URL'] as const)
-    checkUrl(name, POSTGRES, reading);
+function checkDatabases({ settings, problems }: Reading, pooled: boolean): void {
   if (settings.DATABASE_REPLICA_URL !== '' && settings.DATABASE_URL === '')
     problems.push('DATABASE_REPLICA_URL requires DATABASE_URL, the address of its primary');
   if (pooled && settings.DATABASE_URL === '')
@@ -201,12 +172,6 @@ function checkDatabases(reading: Reading, pooled: boolean): void {
     problems.push(
       'TEST_CLOCK must be off behind a pooler: other clients share the connections of a pooler, so TEST_CLOCK would change their clock, too',
     );
-}
-
-/** Without this check, ioredis would select the database NaN, and only Redis would refuse it. */
-function checkRedisDatabase(text: string, problems: string[]): void {
-  if (URL.canParse(text) && !/^(\/\d*)?$/.test(new URL(text).pathname))
-    problems.push('REDIS_URL must end with a database number such as /0, or have no path');
 }
 
 function checkProduction({ settings, problems }: Reading): void {
@@ -229,23 +194,12 @@ function checkProduction({ settings, problems }: Reading): void {
   }
   if (settings.TEST_CLOCK === 'on') problems.push('TEST_CLOCK must be off in production');
   if (settings.DEMO_DATA === 'company') problems.push('DEMO_DATA must be on or off in production');
-  for (const name of ['WEBHOOK_SECRET', 'METRICS_TOKEN'] as const) {
-    if (settings[name] !== '' && settings[name].length < MIN_SECRET_LENGTH)
-      problems.push(`${name} must have at least ${MIN_SECRET_LENGTH} characters in production`);
-  }
-  for (const name of ['JWT_SECRET', 'WEBHOOK_SECRET', 'METRICS_TOKEN'] as const) {
-    const characters = new Set(settings[name]).size;
-    if (settings[name] !== '' && characters < MIN_SECRET_CHARACTERS)
-      problems.push(
-        `${name} must have at least ${MIN_SECRET_CHARACTERS} different characters in production, because a simpler secret can be guessed; create one with openssl rand -hex 32`,
-      );
-  }
 }
 
-/** Reads APPROVAL_LIMIT, an amount in the currency of the books. `readConfig` reports an unknown currency. */
+/** Reads APPROVAL_LIMIT, an amount in the currency of the books. Another check reports an unknown currency. */
 function readApprovalLimit({ settings, problems }: Reading): Minor | undefined {
   const { CURRENCY: currency, APPROVAL_LIMIT: text } = settings;
-  if (text === '' || !Intl.supportedValuesOf('currency').includes(currency)) return undefined;
+  if (text === '' || !isCurrency(currency)) return undefined;
   const decimals = currencyDecimals(currency);
   const minor = parseMinor(text, decimals);
   if (minor !== undefined && minor >= 0n && minor <= maxAmountMinor(decimals)) return minor;

@@ -10,14 +10,14 @@ import {
   providerVariable,
   RESERVED_PROVIDER_NAMES,
 } from '../staff/auth/identity-provider-rules.ts';
-import { checkWebAddress, commaList, type Reading } from './values.ts';
+import { webAddress } from './checks.ts';
+import { commaList, type Reading } from './values.ts';
 
 /** Reads the identity providers, by their names in lower case. Each provider needs the variables of PROVIDER_PARTS. */
 export function readProviders(
   values: Readonly<Record<string, string>>,
-  reading: Reading,
+  { production, problems }: Reading,
 ): ReadonlyMap<string, IdentityProvider> {
-  const { problems } = reading;
   const pattern = new RegExp(PROVIDER_VARIABLE);
   const given = Object.keys(values).filter((variable) => values[variable] !== '');
   const names = new Set(given.flatMap((variable) => pattern.exec(variable)?.[1] ?? []));
@@ -35,7 +35,8 @@ export function readProviders(
         `${issuerVariable} contains a provider name that is too long or reserved (${RESERVED_PROVIDER_NAMES.join(', ')})`,
       );
     }
-    checkWebAddress(issuerVariable, issuer, reading);
+    const problem = issuer === '' ? undefined : webAddress(issuer, production);
+    if (problem !== undefined) problems.push(`${issuerVariable} ${problem}`);
     // With the address of the metadata document, the library would not verify the issuer.
     if (issuer.includes('/.well-known/'))
       problems.push(`${issuerVariable} must not contain /.well-known/; remove it and everything after it`);

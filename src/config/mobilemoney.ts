@@ -1,13 +1,6 @@
 import { createPublicKey, type KeyObject, X509Certificate } from 'node:crypto';
 import type { Settings } from './settings.ts';
-import {
-  checkRequired,
-  checkUnused,
-  checkWebAddress,
-  type Reading,
-  readSettingFile,
-  withoutSlash,
-} from './values.ts';
+import { checkRequired, checkUnused, type Reading, readSettingFile, withoutSlash } from './values.ts';
 
 /** The access to the API of the mobile-money provider, and the features that use it. */
 export interface MobilemoneyConfig {
@@ -70,7 +63,6 @@ function readApi(reading: Reading): ApiConfig | undefined {
     MOBILEMONEY_CONSUMER_KEY: consumerKey,
     MOBILEMONEY_CONSUMER_SECRET: consumerSecret,
   } = reading.settings;
-  checkWebAddress('MOBILEMONEY_API_URL', url, reading);
   if (url === '') {
     checkUnused('MOBILEMONEY_API_URL', CONSUMER, reading);
     return undefined;
@@ -91,7 +83,6 @@ function readPull(reading: Reading, shortCodes: readonly string[]): PullConfig |
 function readRequests(reading: Reading, paybillNumbers: readonly string[]): RequestConfig | undefined {
   const { settings, problems } = reading;
   const { MOBILEMONEY_PASSKEY: passkey, MOBILEMONEY_SHORT_CODE: shortCode } = settings;
-  checkWebAddress('MOBILEMONEY_CALLBACK_URL', settings.MOBILEMONEY_CALLBACK_URL, reading);
   if (passkey === '') return undefined;
   checkRequired('MOBILEMONEY_PASSKEY', ['MOBILEMONEY_API_URL', 'MOBILEMONEY_SHORT_CODE'], reading);
   const callbackUrl = readCallbackUrl('MOBILEMONEY_PASSKEY', reading);

@@ -1,6 +1,10 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { USER_ROLES } from '../rights.ts';
 import type { ProviderPart } from '../staff/auth/identity-provider-rules.ts';
+import * as check from './checks.ts';
+
+/** The property of a declaration that holds its checks. A symbol, because the validator refuses unknown keywords. */
+const CHECKS = Symbol('checks');
 
 /**
  * All settings of the service, which come from the environment and a `.env` file. `npm run generate` writes the descriptions to
@@ -27,12 +31,17 @@ export const settingsSchema = Type.Object({
     'Networks of your proxies (CIDR, separated by commas). X-Forwarded-For is trusted only from them. A network must not be wider than /8 (IPv4) or /16 (IPv6).',
   ),
 
-  DATABASE_URL: text('Address of PostgreSQL 15 or newer. Empty: the embedded PostgreSQL in DATA_DIR.'),
+  DATABASE_URL: text(
+    'Address of PostgreSQL 15 or newer. Empty: the embedded PostgreSQL in DATA_DIR.',
+    check.postgres,
+  ),
   DATABASE_DIRECT_URL: text(
     'Direct address of PostgreSQL if DATABASE_URL is a pooler in transaction mode. Used for migrations, exports, uploads, checks of the books, summaries, the health check, the job queue and the npm run commands. Empty: no pooler.',
+    check.postgres,
   ),
   DATABASE_REPLICA_URL: text(
     'Direct address of a hot standby of DATABASE_URL. Exports, summaries, payment reports and checks of the books read it. Empty: they read the primary.',
+    check.postgres,
   ),
   DATABASE_REPLICA_MAX_LAG: setting(
     Type.Integer({ minimum: 2, maximum: 300 }),
@@ -52,22 +61,27 @@ export const settingsSchema = Type.Object({
   DATA_DIR: setting(Type.String({ minLength: 1 }), 'data', 'Folder of the embedded PostgreSQL.'),
   REDIS_URL: text(
     'Address of a Redis that shares rate limits between instances. Empty: each instance has its own limits.',
+    check.redis,
+    check.redisDatabase,
   ),
 
   CURRENCY: setting(
     Type.String({ pattern: '^[A-Z]{3}$' }),
     'KES',
     'Currency of the books (ISO 4217). It cannot change after the first start.',
+    check.currency,
   ),
   BUSINESS_TIMEZONE: setting(
     Type.String({ minLength: 1 }),
     'Africa/Nairobi',
     'Time zone of business days: UTC, or an IANA name of the form Area/City.',
+    check.timeZone,
   ),
   PHONE_REGION: setting(
     Type.String({ pattern: '^[A-Z]{2}$' }),
     'KE',
     'Country of phone numbers without a country code (ISO 3166).',
+    check.phoneRegion,
   ),
   DEMO_DATA: setting(
     Type.Enum(['on', 'off', 'company']),
@@ -81,6 +95,8 @@ export const settingsSchema = Type.Object({
 
   JWT_SECRET: text(
     'Key that signs access tokens, at least 32 bytes. Required in production. Empty: outside production, a key is generated once and stored in the database.',
+    check.atLeast32Bytes,
+    check.variedInProduction,
   ),
   ACCESS_TOKEN_TTL: setting(
     Type.Integer({ minimum: 60, maximum: 86_400 }),
@@ -109,10 +125,14 @@ export const settingsSchema = Type.Object({
 
   PUBLIC_URL: text(
     'Address of this service for browsers, such as https://ams.example.com. Empty: the host of the request. Required in production if an identity provider is set.',
+    check.webAddress,
   ),
 
   WEBHOOK_SECRET: text(
     'Secret that the provider sends as X-Webhook-Secret or ?token=. Production requires this (at least 16 characters) or WEBHOOK_ALLOWED_IPS.',
+    check.headerText,
+    check.longInProduction,
+    check.variedInProduction,
   ),
   WEBHOOK_ALLOWED_IPS: text(
     'Networks (CIDR, separated by commas) that may post notifications. Without WEBHOOK_SECRET, a network must not be wider than /8 (IPv4) or /16 (IPv6). Empty: all networks.',
@@ -124,6 +144,7 @@ export const settingsSchema = Type.Object({
   ),
   MOBILEMONEY_API_URL: text(
     'Address of the mobile-money provider’s API, such as https://api.safaricom.co.ke. Empty: the service never calls the provider.',
+    check.webAddress,
   ),
   MOBILEMONEY_CONSUMER_KEY: text(
     'Consumer key of your app at the mobile-money provider. Required with MOBILEMONEY_API_URL.',
@@ -135,6 +156,7 @@ export const settingsSchema = Type.Object({
     Type.String({ minLength: 1 }),
     'Africa/Nairobi',
     'Time zone of the times in the mobile-money provider’s notifications and statements: UTC, or an IANA name of the form Area/City. The provider’s API always uses East Africa Time. A repeat of a notification is read in the zone of the first one.',
+    check.timeZone,
   ),
   MOBILEMONEY_PULL_NUMBER: setting(
     Type.String({ pattern: '^([0-9]{9,15})?$' }),
@@ -151,6 +173,7 @@ export const settingsSchema = Type.Object({
   ),
   MOBILEMONEY_CALLBACK_URL: text(
     'Address at which the mobile-money provider reaches this service. Empty: PUBLIC_URL.',
+    check.webAddress,
   ),
   MOBILEMONEY_INITIATOR: text(
     'Name of the API operator of MOBILEMONEY_SHORT_CODE at the mobile-money provider. With it, staff can ask for the status of a transaction. Requires MOBILEMONEY_API_URL. Empty: off.',
@@ -232,6 +255,9 @@ export const settingsSchema = Type.Object({
 
   METRICS_TOKEN: text(
     'Bearer token for /metrics, at least 16 characters in production. Empty: /metrics does not exist.',
+    check.headerText,
+    check.longInProduction,
+    check.variedInProduction,
   ),
   CORS_ORIGINS: text(
     'Web origins that may call the API from a browser, such as https://app.example.com, separated by commas. Empty: none.',
@@ -257,10 +283,32 @@ export const PROVIDER_SETTINGS: Readonly<Record<ProviderPart, string>> = {
 
 export type Settings = Readonly<Static<typeof settingsSchema>>;
 
-function setting<S extends TSchema>(schema: S, defaultValue: string | number, description: string) {
-  return { ...schema, default: defaultValue, description } as S;
+/** The problems of the settings that the checks beside their declarations find. An empty setting is not checked. */
+export function problemsOf(settings: Settings): string[] {
+  const isProduction = settings.NODE_ENV === 'production';
+  return Object.entries(settings).flatMap(([name, value]) => {
+    const { [CHECKS]: checks = [] } = settingsSchema.properties[name as keyof Settings] as Declaration;
+    if (value === '') return [];
+    return checks.flatMap((find) => {
+      const problem = find(String(value), isProduction);
+      return problem === undefined ? [] : `${name} ${problem}`;
+    });
+  });
 }
 
-function text(description: string) {
-  return setting(Type.String(), '', description);
+interface Declaration {
+  [CHECKS]?: readonly check.Check[];
+}
+
+function setting<S extends TSchema>(
+  schema: S,
+  defaultValue: string | number,
+  description: string,
+  ...checks: check.Check[]
+) {
+  return { ...schema, default: defaultValue, description, [CHECKS]: checks } as S;
+}
+
+function text(description: string, ...checks: check.Check[]) {
+  return setting(Type.String(), '', description, ...checks);
 }

@@ -108,27 +108,6 @@ function checkWidths(
     );
 }
 
-export function checkUrl(
-  name: 'DATABASE_URL' | 'DATABASE_DIRECT_URL' | 'DATABASE_REPLICA_URL' | 'REDIS_URL',
-  protocols: string[],
-  { settings, problems }: Reading,
-): void {
-  const text = settings[name];
-  if (text === '') return;
-  if (!URL.canParse(text) || !protocols.includes(new URL(text).protocol))
-    problems.push(`${name} must start with ${protocols.map((p) => `${p}//`).join(' or ')}`);
-}
-
-export function checkWebAddress(name: string, text: string, { production, problems }: Reading): void {
-  if (text === '') return;
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const schemes = production ? ['https:'] : ['https:', 'http:'];
-  if (!url || !schemes.includes(url.protocol) || /[?#\s]/.test(text) || url.username || url.password) {
-    const kind = production ? 'https:// address in production' : 'https:// or http:// address';
-    problems.push(`${name} must be an ${kind}, without user name, password, ?, # and spaces`);
-  }
-}
-
 /** A web address without a slash at its end, so that a path can be appended. */
 export function withoutSlash(address: string): string {
   return address.replace(/\/+$/, '');
