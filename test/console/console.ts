@@ -40,13 +40,23 @@ export interface ConsoleTest {
   createUser(role: string): Promise<string>;
   /**
    * Opens a separate window, signed in as a user. Nobody is signed in if the e-mail is ''. If a test opens the window, it is
-   * closed at the end of the test.
+   * closed at the end of the test, or emptied for a later test. A test that changes the window itself, such as its clock, must
+   * close it.
+   *
+   * @param options.isNew - the browser has nothing of the console in its cache.
    */
-  open(path: string, options?: { viewport?: typeof DESKTOP; email?: string; locale?: string }): Promise<Page>;
+  open(path: string, options?: OpenOptions): Promise<Page>;
   /** Requests to other hosts and messages in the console of the browser. A test fails if it leaves one. */
   readonly complaints: string[];
   /** The origins of other servers that pages may request. */
   readonly otherOrigins: string[];
+}
+
+interface OpenOptions {
+  viewport?: typeof DESKTOP;
+  email?: string;
+  locale?: string;
+  isNew?: boolean;
 }
 
 interface Answer {
@@ -64,7 +74,9 @@ export function useConsole(environment: Record<string, string> = {}): ConsoleTes
   let service: RunningService;
   let token = '';
   let users = 0;
-  const opened = new Set<BrowserContext>();
+  const opened = new Map<Page, string>();
+  /** Emptied windows by locale. A page appears in them in half of the time that it needs in a new window. */
+  const emptied: Record<string, Page[]> = {};
 
   beforeAll(async () => {
     if (!HAS_BROWSER) return;
@@ -79,9 +91,18 @@ export function useConsole(environment: Record<string, string> = {}): ConsoleTes
     token = (await service.call('POST', '/auth/register', admin)).body.data.accessToken;
   });
   beforeEach(() => opened.clear()); // So that a window that `beforeAll` has opened stays open.
-  afterEach(async () => {
+  afterEach(async ({ task }) => {
     const left = complaints.splice(0);
-    await Promise.all([...opened].map((context) => context.close()));
+    const isReusable = task.result?.state === 'pass';
+    await Promise.all(
+      [...opened].map(async ([page, locale]) => {
+        if (page.isClosed()) return;
+        if (!isReusable || page.context().pages().length > 1) return page.context().close();
+        await empty(page);
+        emptied[locale] = [...(emptied[locale] ?? []), page];
+      }),
+    );
+    complaints.splice(0); // Of requests that the end of the test has interrupted.
     expect(left, 'messages of the browser, and requests to other hosts').toEqual([]);
   });
   afterAll(closePages);
@@ -99,6 +120,28 @@ export function useConsole(environment: Record<string, string> = {}): ConsoleTes
     expect(answer.status(), await answer.text()).toBe(200);
   }
 
+  async function newWindow(locale: string): Promise<Page> {
+    const browser = await sharedBrowser();
+    const context = await browser.newContext({ locale, timezoneId: 'America/New_York' });
+    const page = await context.newPage();
+    const isAllowed = (url: string) =>
+      [service.origin, ...otherOrigins].some((origin) => url.startsWith(`${origin}/`));
+    collectComplaints(page, isAllowed, complaints);
+    page.setDefaultTimeout(PAGE_TIMEOUT_MS);
+    return page;
+  }
+
+  /** Removes everything that a test has added to a window. */
+  async function empty(page: Page): Promise<void> {
+    const context = page.context();
+    for (const event of ['dialog', 'request', 'response'] as const) page.removeAllListeners(event);
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    await context.setOffline(false);
+    await context.clearCookies();
+    await page.goto(`${service.origin}/healthz`); // A page without scripts, which could store something.
+    await page.evaluate('localStorage.clear(); sessionStorage.clear()');
+  }
+
   return {
     get origin() {
       return service.origin;
@@ -113,16 +156,11 @@ export function useConsole(environment: Record<string, string> = {}): ConsoleTes
       await call('POST', '/users', { email, password: PASSWORD, role, ...names });
       return email;
     },
-    async open(path, { viewport = DESKTOP, email = ADMIN, locale = 'en-GB' } = {}) {
-      const browser = await sharedBrowser();
-      const context = await browser.newContext({ viewport, locale, timezoneId: 'America/New_York' });
-      opened.add(context);
-      const page = await context.newPage();
-      const isAllowed = (url: string) =>
-        [service.origin, ...otherOrigins].some((origin) => url.startsWith(`${origin}/`));
-      collectComplaints(page, isAllowed, complaints);
-      page.setDefaultTimeout(PAGE_TIMEOUT_MS);
-      if (email !== '') await startSession(context, email);
+    async open(path, { viewport = DESKTOP, email = ADMIN, locale = 'en-GB', isNew = false } = {}) {
+      const page = (isNew ? undefined : emptied[locale]?.pop()) ?? (await newWindow(locale));
+      opened.set(page, locale);
+      await page.setViewportSize(viewport);
+      if (email !== '') await startSession(page.context(), email);
       await page.goto(`${service.origin}${path}`);
       if (email !== '') await page.locator('.avatar').waitFor();
       return page;
@@ -213,25 +251,38 @@ export async function textOf(locator: Locator): Promise<string> {
   return ((await locator.textContent()) ?? '').replaceAll('\u00a0', ' ');
 }
 
-/** The rules of axe for each theme: for the dark theme only rules about colours, because the themes differ only in colours. */
-const THEMES = [
-  ['light', {}],
-  ['dark', { runOnly: ['color-contrast', 'link-in-text-block'] }],
-] as const;
-
-/** Expects that axe finds no violation in either theme, that no figure is cut off, and that the page does not scroll sideways. */
+/**
+ * Expects that axe finds no violation, that no figure is cut off, and that the page does not scroll sideways, on a desktop and on a
+ * phone. The themes differ only in colours, so axe looks at the other size in the dark theme, and only for rules about colours.
+ */
 export async function expectAccessible(page: Page): Promise<void> {
   await page.locator('.skeleton').first().waitFor({ state: 'detached' });
   if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(AXE);
-  for (const [colorScheme, rules] of THEMES) {
-    await page.emulateMedia({ colorScheme });
-    const found = await page.evaluate<string[]>(
-      `axe.run(${JSON.stringify(rules)}).then(({ violations }) => violations.map(({ id, nodes }) =>
-        id + ': ' + nodes.map(({ html, failureSummary }) => html + ' ' + failureSummary).join(' ')))`,
-    );
-    expect(found, `${page.url()}, ${colorScheme}`).toEqual([]);
-  }
+  const own = page.viewportSize() ?? DESKTOP;
+  await expectNoViolation(page, 'every rule');
+  await expectFits(page);
+  await page.setViewportSize(own.width < DESKTOP.width ? DESKTOP : PHONE);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await expectNoViolation(page, 'colours');
+  await expectFits(page);
   await page.emulateMedia({ colorScheme: null });
+  await page.setViewportSize(own);
+}
+
+/** Without `preload`, axe does not load the style sheets again, for a rule that is off by default. */
+const AXE_OPTIONS = { resultTypes: ['violations'], preload: false, elementRef: false };
+
+async function expectNoViolation(page: Page, rules: 'every rule' | 'colours'): Promise<void> {
+  const options =
+    rules === 'colours' ? { ...AXE_OPTIONS, runOnly: ['color-contrast', 'link-in-text-block'] } : AXE_OPTIONS;
+  const found = await page.evaluate<string[]>(
+    `axe.run(${JSON.stringify(options)}).then(({ violations }) => violations.map(({ id, nodes }) =>
+      id + ': ' + nodes.map(({ html, failureSummary }) => html + ' ' + failureSummary).join(' ')))`,
+  );
+  expect(found, `${page.url()}, ${page.viewportSize()?.width} px wide, ${rules}`).toEqual([]);
+}
+
+async function expectFits(page: Page): Promise<void> {
   const cut = await page.evaluate<string[]>(
     `[...document.querySelectorAll('.stat, .stat-value, .amount, .bars li')].filter((element) =>
       element.getBoundingClientRect().right > innerWidth || element.scrollWidth > element.clientWidth + 1
