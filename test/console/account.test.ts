@@ -10,7 +10,6 @@ import {
   newAccount,
   PHONE,
   refuseFirst,
-  SIZES,
   signIn,
   statValue,
   textOf,
@@ -35,11 +34,11 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
 
   const paymentsOf = (id: number) => console.call('GET', `/accounts/${id}/payments`);
 
-  it.each(SIZES)('shows and explains the balance, and makes a quote (%s)', async (_name, viewport) => {
+  it('shows and explains the balance, and makes a quote', async () => {
     const { id } = await newAccount(console, { activationDate: dayBefore(30) });
     const paid = { accountId: id, amount: 2500, paymentMethodId: 2, paymentDate: dayBefore(30) };
     await console.call('POST', '/payments', paid);
-    const page = await openAccount(id, { viewport });
+    const page = await openAccount(id, { viewport: PHONE });
     await page.locator('.timeline .cell.partly_paid, .timeline .cell.overdue').first().waitFor();
     expect(await textOf(statValue(page, 'Balance'))).toBe('KES 20,300.00');
     expect(await textOf(statValue(page, 'Arrears'))).toBe('KES 1,100.00');
@@ -53,9 +52,9 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     await expectAccessible(page);
   });
 
-  it.each(SIZES)('records a payment, and shows the new balance (%s)', async (_name, viewport) => {
+  it('records a payment, and shows the new balance', async () => {
     const { id } = await newAccount(console);
-    const page = await openAccount(id, { viewport });
+    const page = await openAccount(id, { viewport: PHONE });
     await fillPayment(page, '2400', 'RECEIPT-1');
     await expectAccessible(page);
     await page.locator('dialog').getByRole('button', { name: 'Record payment' }).click();
@@ -191,9 +190,9 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     },
   );
 
-  it.each(SIZES)('is suspended, reactivated and cancelled with reasons (%s)', async (_name, viewport) => {
+  it('is suspended, reactivated and cancelled with reasons', async () => {
     const { id } = await newAccount(console);
-    const page = await openAccount(id, { viewport });
+    const page = await openAccount(id, { viewport: PHONE });
     const paidUntil = page.locator('.stat', { hasText: 'Paid until' });
     await paidUntil.getByText('Deposit not fully paid').waitFor();
     for (const [action, status] of [
@@ -227,27 +226,24 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     await page.locator('.history li:nth-child(7):focus').waitFor();
   });
 
-  it.each(SIZES)(
-    'keeps the focus of the keyboard when it shows more payments or the explanation (%s)',
-    async (_name, viewport) => {
-      const { id } = await newAccount(console);
-      const payment = { accountId: id, paymentMethodId: 2, paymentDate: dayBefore(0) };
-      for (let amount = 1; amount <= 12; amount += 1)
-        await console.call('POST', '/payments', { ...payment, amount });
-      const page = await openAccount(id, { viewport });
-      const payments = page.getByRole('region', { name: 'Payments', exact: true });
-      await payments.locator('tbody tr').nth(9).waitFor();
-      await payments.getByRole('button', { name: 'Show more' }).focus();
-      await page.keyboard.press('Enter');
-      await payments.locator('tbody tr:nth-child(11) .row-link:focus').waitFor();
-      expect(await payments.locator('tbody tr').count()).toBe(12);
-      expect(await payments.getByRole('button', { name: 'Show more' }).count()).toBe(0);
-      await page.getByRole('button', { name: 'Explain the balance' }).focus();
-      await page.keyboard.press('Enter');
-      await page.getByText('Account opened').waitFor();
-      await page.locator('.table-scroll:focus', { hasText: 'Account opened' }).waitFor();
-    },
-  );
+  it('keeps the focus of the keyboard when it shows more payments or the explanation', async () => {
+    const { id } = await newAccount(console);
+    const payment = { accountId: id, paymentMethodId: 2, paymentDate: dayBefore(0) };
+    for (let amount = 1; amount <= 12; amount += 1)
+      await console.call('POST', '/payments', { ...payment, amount });
+    const page = await openAccount(id, { viewport: PHONE });
+    const payments = page.getByRole('region', { name: 'Payments', exact: true });
+    await payments.locator('tbody tr').nth(9).waitFor();
+    await payments.getByRole('button', { name: 'Show more' }).focus();
+    await page.keyboard.press('Enter');
+    await payments.locator('tbody tr:nth-child(11) .row-link:focus').waitFor();
+    expect(await payments.locator('tbody tr').count()).toBe(12);
+    expect(await payments.getByRole('button', { name: 'Show more' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Explain the balance' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('Account opened').waitFor();
+    await page.locator('.table-scroll:focus', { hasText: 'Account opened' }).waitFor();
+  });
 
   it('shows no payments of the account that was open before', async () => {
     const accounts = [await newAccount(console), await newAccount(console)] as const;
@@ -312,25 +308,22 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
 describe.skipIf(!HAS_BROWSER)('a customer', () => {
   const console = useConsole();
 
-  it.each(SIZES)(
-    'has accounts and an identity check that a manager decides (%s)',
-    async (_name, viewport) => {
-      const { customerId, accountNumber } = await newAccount(console);
-      const documents = [
-        { type: 'national_id', number: '23456789', url: 'https://files.example.com/1' },
-        '<b>scan</b>',
-      ];
-      const submission = { verificationType: 'national_id', verificationStatus: 'pending', documents };
-      await console.call('PUT', `/customers/${customerId}/kyc`, submission);
-      const page = await console.open(`/customers/${customerId}`, { viewport });
-      await page.getByText('<b>scan</b>').waitFor();
-      await expectAccessible(page);
-      await page.getByRole('button', { name: 'Verify' }).click();
-      await page.getByText('Identity check: Verified').waitFor();
-      await page.getByRole('link', { name: accountNumber }).click();
-      await page.getByRole('heading', { name: 'Instalments' }).waitFor();
-      await page.goBack();
-      await page.getByRole('heading', { name: 'Contact' }).waitFor();
-    },
-  );
+  it('has accounts and an identity check that a manager decides', async () => {
+    const { customerId, accountNumber } = await newAccount(console);
+    const documents = [
+      { type: 'national_id', number: '23456789', url: 'https://files.example.com/1' },
+      '<b>scan</b>',
+    ];
+    const submission = { verificationType: 'national_id', verificationStatus: 'pending', documents };
+    await console.call('PUT', `/customers/${customerId}/kyc`, submission);
+    const page = await console.open(`/customers/${customerId}`, { viewport: PHONE });
+    await page.getByText('<b>scan</b>').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Verify' }).click();
+    await page.getByText('Identity check: Verified').waitFor();
+    await page.getByRole('link', { name: accountNumber }).click();
+    await page.getByRole('heading', { name: 'Instalments' }).waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Contact' }).waitFor();
+  });
 });

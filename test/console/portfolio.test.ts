@@ -7,7 +7,7 @@ import {
   expectAccessible,
   HAS_BROWSER,
   newAccount,
-  SIZES,
+  PHONE,
   statValue,
   useConsole,
 } from './console.ts';
@@ -46,8 +46,8 @@ describe.skipIf(!HAS_BROWSER)('the portfolio', () => {
     return page;
   }
 
-  it.each(SIZES)('shows the buckets and the rates of twelve months (%s)', async (_name, viewport) => {
-    const page = await openPortfolio({ viewport });
+  it('shows the buckets and the rates of twelve months', async () => {
+    const page = await openPortfolio({ viewport: PHONE });
     const { par30, daysPastDue } = await summary();
     expect(par30.ratio).toBeGreaterThan(0);
     expect(await statValue(page, 'PAR 30').textContent()).toBe(percent(par30.ratio));
@@ -59,10 +59,10 @@ describe.skipIf(!HAS_BROWSER)('the portfolio', () => {
     await expectAccessible(page);
   });
 
-  it.each(SIZES)('counts the accounts of the products as its figures do (%s)', async (_name, viewport) => {
+  it('counts the accounts of the products as its figures do', async () => {
     const { id: accountId } = await newAccount(console);
     await console.call('POST', '/payments', { accountId, amount: 22_800, paymentMethodId: 2 });
-    const page = await openPortfolio({ viewport });
+    const page = await openPortfolio({ viewport: PHONE });
     const { daysPastDue } = await summary();
     const accounts = daysPastDue.reduce((sum: number, { count }: { count: number }) => sum + count, 0);
     await page.locator('.stat', { hasText: 'Outstanding' }).getByText(`${accounts} accounts`).waitFor();
@@ -89,8 +89,8 @@ describe.skipIf(!HAS_BROWSER)('the portfolio', () => {
     expect(await shown()).toBe(months[11]);
   });
 
-  it.each(SIZES)('opens from each bar the accounts of its range (%s)', async (_name, viewport) => {
-    const page = await openPortfolio({ viewport });
+  it('opens from each bar the accounts of its range', async () => {
+    const page = await openPortfolio({ viewport: PHONE });
     const { daysPastDue } = await summary();
     const late = daysPastDue.filter(
       ({ from, count }: { from: number; count: number }) => from > 0 && count > 0,

@@ -11,7 +11,7 @@ import {
   USUAL_STATUS_PLAN,
 } from '../../tools/simulator/provider-api/status.ts';
 import { notification } from '../support/http.ts';
-import { expectAccessible, HAS_BROWSER, newAccount, PHONE, SIZES, useConsole } from './console.ts';
+import { expectAccessible, HAS_BROWSER, newAccount, PHONE, useConsole } from './console.ts';
 
 const CALLBACK_URL = 'http://service.test';
 const SHORT_CODE = '600638';
@@ -59,10 +59,10 @@ describe.skipIf(!HAS_BROWSER)('a status query', async () => {
 
   const panel = (page: Page) => page.getByRole('region', { name: 'Provider' });
 
-  it.each(SIZES)('is answered beside an unmatched payment without a reload (%s)', async (_size, viewport) => {
+  it('is answered beside an unmatched payment without a reload', async () => {
     plan = { ...USUAL_STATUS_PLAN, parameters: { Amount: 900 } };
     const paymentId = await notify(newPayment());
-    const page = await console.open('/unmatched', { viewport });
+    const page = await console.open('/unmatched', { viewport: PHONE });
     await panel(page).getByRole('button', { name: 'Ask the provider' }).click();
     await panel(page).getByText('The answer appears here.').waitFor();
     await expectAccessible(page);

@@ -10,7 +10,6 @@ import {
   openFilters,
   PHONE,
   refuseFirst,
-  SIZES,
   statementFile,
   statValue,
   useConsole,
@@ -69,9 +68,9 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
   const choose = (page: Page, file: ReturnType<typeof statementFile>) =>
     page.locator('input[type=file]').setInputFiles(file);
 
-  it.each(SIZES)('are uploaded, imported and reconciled (%s)', async (_name, viewport) => {
+  it('are uploaded, imported and reconciled', async () => {
     const { file, accountId } = await newFile();
-    const page = await console.open('/statements', { viewport });
+    const page = await console.open('/statements', { viewport: PHONE });
     await page.getByRole('button', { name: 'Choose a file' }).waitFor();
     await expectAccessible(page);
     await choose(page, file);
@@ -183,59 +182,52 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
     console.complaints.splice(0); // The browser reports the answer 400.
   });
 
-  it.each(SIZES)(
-    'have a tab of payments that the user chooses and reconciles (%s)',
-    async (_name, viewport) => {
-      const { id } = await newAccount(console);
-      const cash = { accountId: id, paymentMethodId: 2, paymentDate: '2026-11-01' };
-      const reference = `CASH${viewport.width}`;
-      const paid = await console.call('POST', '/payments', {
-        ...cash,
-        amount: 500.5,
-        transactionRef: reference,
-      });
-      const page = await console.open('/statements', { viewport });
-      await page.getByRole('link', { name: 'To reconcile' }).click();
-      await openFilters(page);
-      await page.getByLabel('Method').selectOption('Cash');
-      await page.waitForURL('**/statements?view=payments&paymentMethodId=2');
-      await page.getByRole('checkbox', { name: reference }).check();
-      await page.getByText('1 chosen, KES 500.50').waitFor();
-      await expectAccessible(page);
-      await page.getByRole('button', { name: 'Reconcile', exact: true }).click();
-      await page.locator('dialog').getByRole('button', { name: 'Reconcile' }).dblclick();
-      await page.getByText('1 reconciled.').waitFor();
-      await page.getByRole('checkbox', { name: reference }).waitFor({ state: 'detached' });
-      expect((await console.call('GET', `/payments/${paid.id}`)).reconciliationId).toBeGreaterThan(0);
-    },
-  );
+  it('have a tab of payments that the user chooses and reconciles', async () => {
+    const { id } = await newAccount(console);
+    const cash = { accountId: id, paymentMethodId: 2, paymentDate: '2026-11-01' };
+    const reference = 'CASH';
+    const paid = await console.call('POST', '/payments', {
+      ...cash,
+      amount: 500.5,
+      transactionRef: reference,
+    });
+    const page = await console.open('/statements');
+    await page.getByRole('link', { name: 'To reconcile' }).click();
+    await openFilters(page);
+    await page.getByLabel('Method').selectOption('Cash');
+    await page.waitForURL('**/statements?view=payments&paymentMethodId=2');
+    await page.getByRole('checkbox', { name: reference }).check();
+    await page.getByText('1 chosen, KES 500.50').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Reconcile', exact: true }).click();
+    await page.locator('dialog').getByRole('button', { name: 'Reconcile' }).dblclick();
+    await page.getByText('1 reconciled.').waitFor();
+    await page.getByRole('checkbox', { name: reference }).waitFor({ state: 'detached' });
+    expect((await console.call('GET', `/payments/${paid.id}`)).reconciliationId).toBeGreaterThan(0);
+  });
 
-  it.each(SIZES)(
-    'have a tab of payments that is filtered like every list, with the filters in the URL (%s)',
-    async (size, viewport) => {
-      const { id } = await newAccount(console);
-      const reference = `BANK${viewport.width}`;
-      const body = { accountId: id, paymentMethodId: 2, paymentDate: '2026-10-01', amount: 5 };
-      await console.call('POST', '/payments', { ...body, transactionRef: reference });
-      const page = await console.open('/statements?view=payments', { viewport });
-      const payment = page.getByRole('checkbox', { name: reference });
-      await payment.waitFor();
-      expect(await page.locator('.list-filters').isVisible()).toBe(size === 'desktop');
-      await openFilters(page);
-      await page.getByLabel('From').fill('2026-10-02');
-      await page.keyboard.press('Enter');
-      await payment.waitFor({ state: 'detached' });
-      expect(page.url()).toContain('/statements?view=payments&from=2026-10-02');
-      await page.reload();
-      await page.locator('.panel-body[aria-busy=false]').waitFor();
-      expect(await payment.count()).toBe(0);
-      await page.goBack();
-      await payment.waitFor();
-      expect(page.url()).toMatch(/\?view=payments$/);
-      await page.getByRole('link', { name: reference }).click();
-      await page.waitForURL('**/payments/*');
-    },
-  );
+  it('have a tab of payments that is filtered like every list, with the filters in the URL', async () => {
+    const { id } = await newAccount(console);
+    const reference = 'BANK';
+    const body = { accountId: id, paymentMethodId: 2, paymentDate: '2026-10-01', amount: 5 };
+    await console.call('POST', '/payments', { ...body, transactionRef: reference });
+    const page = await console.open('/statements?view=payments');
+    const payment = page.getByRole('checkbox', { name: reference });
+    await payment.waitFor();
+    await openFilters(page);
+    await page.getByLabel('From').fill('2026-10-02');
+    await page.keyboard.press('Enter');
+    await payment.waitFor({ state: 'detached' });
+    expect(page.url()).toContain('/statements?view=payments&from=2026-10-02');
+    await page.reload();
+    await page.locator('.panel-body[aria-busy=false]').waitFor();
+    expect(await payment.count()).toBe(0);
+    await page.goBack();
+    await payment.waitFor();
+    expect(page.url()).toMatch(/\?view=payments$/);
+    await page.getByRole('link', { name: reference }).click();
+    await page.waitForURL('**/payments/*');
+  });
 
   it('have a tab of payments that stay chosen while other rows are loaded', async () => {
     const { id } = await newAccount(console);
@@ -296,8 +288,8 @@ describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
     await eventually(() => references.allTextContents()).toEqual([kept]);
   });
 
-  it.each(SIZES)('have a tab for the proof of a day (%s)', async (_name, viewport) => {
-    const page = await console.open('/statements?view=proof', { viewport });
+  it('have a tab for the proof of a day', async () => {
+    const page = await console.open('/statements?view=proof', { viewport: PHONE });
     await page.locator('input[type=date]').fill('2026-11-01');
     await page.getByRole('button', { name: 'Prove the books' }).click();
     await page.getByText('The books of 1 Nov 2026 agree').waitFor();

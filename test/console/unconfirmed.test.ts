@@ -7,7 +7,6 @@ import {
   newAccount,
   newMistypedPayment,
   PHONE,
-  SIZES,
   textOf,
   useConsole,
 } from './console.ts';
@@ -268,19 +267,16 @@ describe.skipIf(!HAS_BROWSER)('typed text in a dialog', () => {
 describe.skipIf(!HAS_BROWSER)('a page whose code is not loaded', () => {
   const console = useConsole();
 
-  it.each(SIZES)(
-    'says so inside the shell, and appears when the connection is back (%s)',
-    async (_size, viewport) => {
-      const page = await console.open('/find', { viewport });
-      await page.context().setOffline(true);
-      await page.evaluate("history.pushState(null, '', '/portfolio')");
-      await page.getByText('This page is not loaded yet').waitFor();
-      await page.locator('.avatar').waitFor();
-      await expectAccessible(page);
-      await page.context().setOffline(false);
-      await page.getByRole('heading', { name: 'Portfolio' }).waitFor();
-      await page.context().close();
-      console.complaints.splice(0); // The browser reports the lost connection.
-    },
-  );
+  it('says so inside the shell, and appears when the connection is back', async () => {
+    const page = await console.open('/find', { viewport: PHONE });
+    await page.context().setOffline(true);
+    await page.evaluate("history.pushState(null, '', '/portfolio')");
+    await page.getByText('This page is not loaded yet').waitFor();
+    await page.locator('.avatar').waitFor();
+    await expectAccessible(page);
+    await page.context().setOffline(false);
+    await page.getByRole('heading', { name: 'Portfolio' }).waitFor();
+    await page.context().close();
+    console.complaints.splice(0); // The browser reports the lost connection.
+  });
 });
