@@ -31,7 +31,6 @@ describe.skipIf(!HAS_BROWSER)('administration', () => {
   async function takeSecret(page: Page): Promise<string> {
     const shown = page.locator('dialog .secret input');
     await shown.waitFor();
-    await expectAccessible(page);
     const secret = await shown.inputValue();
     await page.getByRole('button', { name: 'I have stored it' }).click();
     await page.locator('dialog .secret').waitFor({ state: 'detached' });
@@ -85,6 +84,8 @@ describe.skipIf(!HAS_BROWSER)('administration', () => {
     await expectAccessible(page);
     await field(page, 'networks').fill('');
     await page.locator('dialog').getByRole('button', { name: 'Create' }).click();
+    await page.locator('dialog .secret input').waitFor();
+    await expectAccessible(page);
     const first = await takeSecret(page);
     expect(first).toMatch(/^ams_key_/);
     await page.getByRole('link', { name: '<b>Sync</b>' }).click();

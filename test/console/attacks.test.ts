@@ -10,7 +10,7 @@ import { committedDescription, examplesOfMedia, type Operation } from '../suppor
 import { DAY, ENDINGS, STORY } from '../support/example-order.ts';
 import { notification } from '../support/http.ts';
 import { eventually, untilPasses } from '../support/waiting.ts';
-import { csvFile, HAS_BROWSER, newAccount, PASSWORD, signIn, useConsole } from './console.ts';
+import { csvFile, HAS_BROWSER, navigate, newAccount, PASSWORD, signIn, useConsole } from './console.ts';
 
 const ADMIN = 'amina@example.com';
 /** Inserted as HTML, it would load a file that does not exist, and run a script. */
@@ -117,7 +117,7 @@ describe.skipIf(!HAS_BROWSER)('the console under attack', async () => {
         if (response.status() >= 400) console.complaints.push(`${response.status()} ${response.url()}`);
       });
       for (const { path } of PAGES) {
-        await page.goto(`${console.origin}${path}`);
+        await navigate(page, path);
         await page
           .locator('h1')
           .waitFor()

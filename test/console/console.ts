@@ -17,6 +17,7 @@ import {
   sharedBrowser,
 } from '../support/chromium.ts';
 import { notification } from '../support/http.ts';
+import { eventually } from '../support/waiting.ts';
 
 export { HAS_BROWSER };
 
@@ -136,6 +137,7 @@ export function useConsole(environment: Record<string, string> = {}): ConsoleTes
     const context = page.context();
     for (const event of ['dialog', 'request', 'response'] as const) page.removeAllListeners(event);
     await page.unrouteAll({ behavior: 'ignoreErrors' });
+    await page.emulateMedia({ media: null, colorScheme: null });
     await context.setOffline(false);
     await context.clearCookies();
     await page.goto(`${service.origin}/healthz`); // A page without scripts, which could store something.
@@ -173,6 +175,12 @@ export async function signIn(page: Page, email: string, password = PASSWORD): Pr
   await page.locator('input[name=password]').fill(password);
   await page.keyboard.press('Enter');
   await page.locator('.avatar').waitFor();
+}
+
+/** Opens another page as a link does, without a load of the whole console. */
+export async function navigate(page: Page, path: string): Promise<void> {
+  await page.evaluate(`document.title = ''; history.pushState(null, '', ${JSON.stringify(path)})`);
+  await eventually(() => page.title()).not.toBe(''); // Each page sets it when it appears.
 }
 
 /** The value of the figure with this name on a page. */

@@ -151,7 +151,7 @@ describe.skipIf(!HAS_BROWSER)('the page Today', () => {
     await page.locator('.raw').getByText('on the first of the seven days').waitFor();
     expect(await page.locator('main ol li').count()).toBe(1);
     await setClock(noonBefore(-1));
-    const nextDay = await console.open('/today'); // The first window has cached the settings of today.
+    const nextDay = await console.open('/today', { isNew: true }); // Others have cached the settings of today.
     await countOn(nextDay).locator('.badge.good', { hasText: /^0$/ }).waitFor();
   });
 

@@ -11,8 +11,9 @@ import {
   useConsole,
 } from './console.ts';
 
+const console = useConsole();
+
 describe.skipIf(!HAS_BROWSER)('a change without an answer', () => {
-  const console = useConsole();
   const paymentsOf = (id: number) => console.call('GET', `/accounts/${id}/payments`);
 
   /** Opens the form, and fills it in. */
@@ -117,6 +118,7 @@ describe.skipIf(!HAS_BROWSER)('a change without an answer', () => {
       expect(requests).toBe(before);
     }
     expect(await console.call('GET', `/payments/${payment.paymentId}`)).toMatchObject({ accountId: null });
+    await page.context().close(); // Its clock is another one.
     console.complaints.splice(0); // The browser reports the lost connection and the answer 409.
   });
 
@@ -161,8 +163,6 @@ describe.skipIf(!HAS_BROWSER)('a change without an answer', () => {
 });
 
 describe.skipIf(!HAS_BROWSER)('typed text in a dialog', () => {
-  const console = useConsole();
-
   async function openForm(email?: string): Promise<Page> {
     const { id } = await newAccount(console);
     const page = await console.open('/find', email === undefined ? {} : { email });
@@ -174,7 +174,7 @@ describe.skipIf(!HAS_BROWSER)('typed text in a dialog', () => {
     return page;
   }
 
-  it('is lost by Back or Escape only after a question', async () => {
+  it('is lost by a reload, Back or Escape only after a question', async () => {
     const page = await openForm();
     const asked: string[] = [];
     let answer = false;
@@ -182,16 +182,18 @@ describe.skipIf(!HAS_BROWSER)('typed text in a dialog', () => {
       asked.push(dialog.type());
       void (answer ? dialog.accept() : dialog.dismiss());
     });
+    void page.reload().catch(() => {}); // Dismissed.
+    await eventually(() => asked).toEqual(['beforeunload']);
     await page.evaluate('history.back()');
-    await eventually(() => asked).toEqual(['confirm']);
+    await eventually(() => asked).toEqual(['beforeunload', 'confirm']);
     await page.keyboard.press('Escape');
-    await eventually(() => asked).toEqual(['confirm', 'confirm']);
+    await eventually(() => asked).toEqual(['beforeunload', 'confirm', 'confirm']);
     expect(await page.locator('input[name=amount]').inputValue()).toBe('123');
     answer = true;
     await page.evaluate('history.back()');
     await page.waitForURL('**/accounts');
     expect(await page.locator('dialog').count()).toBe(0);
-    expect(asked.length).toBe(3);
+    expect(asked.length).toBe(4);
   });
 
   it('adds no step to Back and Forward after it was saved', async () => {
@@ -225,19 +227,6 @@ describe.skipIf(!HAS_BROWSER)('typed text in a dialog', () => {
     expect(await page.locator('dialog').count()).toBe(0);
   });
 
-  it('is lost by a reload only after a question', async () => {
-    const page = await openForm();
-    const asked = new Promise<string>((resolve) => {
-      page.once('dialog', (dialog) => {
-        resolve(dialog.type());
-        void dialog.dismiss();
-      });
-    });
-    void page.reload().catch(() => {}); // Dismissed.
-    expect(await asked).toBe('beforeunload');
-    expect(await page.locator('input[name=amount]').inputValue()).toBe('123');
-  });
-
   it('survives the end of the session, for the same user', async () => {
     const email = await console.createUser('finance');
     const page = await openForm(email);
@@ -265,10 +254,8 @@ describe.skipIf(!HAS_BROWSER)('typed text in a dialog', () => {
 });
 
 describe.skipIf(!HAS_BROWSER)('a page whose code is not loaded', () => {
-  const console = useConsole();
-
   it('says so inside the shell, and appears when the connection is back', async () => {
-    const page = await console.open('/find', { viewport: PHONE });
+    const page = await console.open('/find', { viewport: PHONE, isNew: true });
     await page.context().setOffline(true);
     await page.evaluate("history.pushState(null, '', '/portfolio')");
     await page.getByText('This page is not loaded yet').waitFor();
