@@ -89,9 +89,11 @@ export async function* readDatabase(
   done(sumOfRows(tables));
 }
 
-/** A backup file whose header has been read. Its rows can be read only once. */
+/** A backup file whose header has been read. Its rows can be read only once, by one of the two functions. */
 export interface OpenBackup {
   head: Head;
+  /** Reads the file to its end. @throws BackupError if the file is truncated or altered. */
+  check(): Promise<void>;
   /**
    * Empties the tables and loads all rows in one transaction. Before the commit, reads every table back and compares it with the
    * file. If this fails, the database is unchanged.
@@ -105,7 +107,15 @@ export async function openBackup(file: AsyncIterable<Buffer>): Promise<OpenBacku
   const source = createReader(gunzip(file));
   if ((await source.line()) !== FORMAT) throw new BackupError('This file is not a backup of this service.');
   const head = readJson<Head>(await source.line());
-  return { head, load: (client) => load(client, head, source) };
+  return { head, check: () => check(head, source), load: (client) => load(client, head, source) };
+}
+
+async function check({ tables }: Head, source: Reader): Promise<void> {
+  await readContents(tables, source, async (_table, rows) => {
+    for await (const _chunk of rows) {
+      // `readContents` computes the checksum.
+    }
+  });
 }
 
 async function load(client: pg.ClientBase, { tables }: Head, source: Reader): Promise<number> {
@@ -122,23 +132,13 @@ async function load(client: pg.ClientBase, { tables }: Head, source: Reader): Pr
     );
     // Some tables are not empty, because migrations inserted rows.
     await client.query(`truncate ${tables.map(({ name }) => quoted(name)).join(', ')} cascade`);
-    const read: string[] = [];
-    for (const table of tables) {
-      const hash = createHash('sha256');
-      await pipeline(
-        hashed(source.table(), hash),
-        client.query(copyFrom(`copy ${target(table)} from stdin`)),
-      );
-      read.push(hash.digest('hex'));
-    }
-    const foot = readJson<Foot>(await source.line());
-    await source.end();
+    const foot = await readContents(tables, source, (table, rows) =>
+      pipeline(rows, client.query(copyFrom(`copy ${target(table)} from stdin`))),
+    );
     for (const [index, table] of tables.entries()) {
       const expected = foot.tables[index];
-      if (!expected || expected.sha256 !== read[index])
-        throw new BackupError(`The rows of ${table.name} in the backup file do not match their checksum.`);
       const loaded = await contentsOf(client, table);
-      if (loaded.rows !== expected.rows || loaded.sha256 !== expected.sha256) {
+      if (loaded.rows !== expected?.rows || loaded.sha256 !== expected.sha256) {
         throw new BackupError(`The rows of ${table.name} differ from the backup after loading.`);
       }
     }
@@ -160,6 +160,31 @@ async function load(client: pg.ClientBase, { tables }: Head, source: Reader): Pr
     }
     throw error;
   }
+}
+
+/**
+ * Reads the rows of all tables and the end of the file.
+ * @param use - reads all rows of a table.
+ * @throws BackupError if the file is incomplete, or the rows do not match their checksums.
+ */
+async function readContents(
+  tables: Table[],
+  source: Reader,
+  use: (table: Table, rows: AsyncGenerator<Buffer>) => Promise<void>,
+): Promise<Foot> {
+  const checksums: string[] = [];
+  for (const table of tables) {
+    const hash = createHash('sha256');
+    await use(table, hashed(source.table(), hash));
+    checksums.push(hash.digest('hex'));
+  }
+  const foot = readJson<Foot>(await source.line());
+  await source.end();
+  for (const [index, { name }] of tables.entries()) {
+    if (foot.tables[index]?.sha256 !== checksums[index])
+      throw new BackupError(`The rows of ${name} in the backup file do not match their checksum.`);
+  }
+  return foot;
 }
 
 async function readTables(client: pg.ClientBase): Promise<Table[]> {

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { access } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import type { Kysely } from 'kysely';
 import type pg from 'pg';
 import type { DB } from '../core/database/tables.ts';
@@ -13,10 +13,14 @@ const USAGE = 'Usage: npm run restore -- <file>\nThe database must be empty.';
 
 await runCommand(async (config) => {
   const file = readSingleArgument(USAGE);
-  await access(file).catch((error: NodeJS.ErrnoException) => {
+  const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
     throw new UsageError(`${file} cannot be read (${error.code}).`);
   });
-  const backup = await openBackup(createReadStream(file));
+  const open = () => openBackup(createReadStream(file));
+  const backup = await open();
+  await refuseIfUnknown(backup.head.migrations);
+  // Refuses a damaged file before anything is created. A pipe can be read only once, so there only `load` notices the damage.
+  if (found.isFile()) await (await open()).check();
   const rows = await withConnection(config, (connection) =>
     withPreparationLock(connection, config, (db, client) => restore(db, client, backup)),
   );
@@ -26,17 +30,19 @@ await runCommand(async (config) => {
   console.log('All users must sign in again.');
 });
 
-/** Migrates the empty database to the version of the backup, loads the rows, and runs the newer migrations. */
-async function restore(db: Kysely<DB>, client: pg.PoolClient, backup: OpenBackup): Promise<number> {
-  const { migrations } = backup.head;
+async function refuseIfUnknown(migrations: string[]): Promise<void> {
   const known = await readMigrationNames();
   if (migrations.some((name, index) => name !== known[index])) {
     throw new BackupError(
       'The backup has migrations that this version of the service does not know. Use the version that took the backup, or a later one.',
     );
   }
+}
+
+/** Migrates the empty database to the version of the backup, loads the rows, and runs the newer migrations. */
+async function restore(db: Kysely<DB>, client: pg.PoolClient, backup: OpenBackup): Promise<number> {
   await refuseIfInUse(client);
-  await migrate(db, { last: migrations.at(-1) });
+  await migrate(db, { last: backup.head.migrations.at(-1) });
   const rows = await backup.load(client);
   await migrate(db);
   return rows;

@@ -1,23 +1,28 @@
+import { createReadStream } from 'node:fs';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import pg from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { BackupError, openBackup } from '../../src/cli/backup-file.ts';
+import { BackupError, openBackup, readDatabase } from '../../src/cli/backup-file.ts';
+import type { Connection } from '../../src/core/database/db.ts';
+import { findRunningEmbeddedPostgres } from '../../src/platform/embedded-postgres/supervisor.ts';
 import { startPaying } from '../faults/clients.ts';
 import { runStatement } from '../support/statements.ts';
 import { until } from '../support/waiting.ts';
 import { expectBooksToHold } from './books.ts';
-import { cents, openAccount, read, readPayments, registerAdmin, signIn, sumOf } from './client.ts';
+import { expectRefusal, openAccount, read, readPayments, registerAdmin, signIn, sumOf } from './client.ts';
 import {
   cleanUpAfterwards,
   emptyDatabase,
   NO_RATE_LIMITS,
   newDatabase,
   newFolder,
+  ROOT,
   report,
   runCli,
+  runToEnd,
   startService,
 } from './process.ts';
 
@@ -25,22 +30,19 @@ cleanUpAfterwards();
 
 const LEFT_OUT = ['sessions', 'refresh_tokens', 'oauth_states'];
 
-async function query<Row extends pg.QueryResultRow>(url: string, text: string): Promise<Row[]> {
+async function query<Row extends pg.QueryResultRow>(url: Connection, text: string): Promise<Row[]> {
   return (await runStatement(url, text)).rows;
 }
 
 /** The number of rows of every table. */
-async function rowCounts(url: string): Promise<Record<string, number>> {
+async function rowCounts(url: Connection): Promise<Record<string, number>> {
   const tables = await query<{ name: string }>(
     url,
     `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition`,
   );
-  const counts: Record<string, number> = {};
-  for (const { name } of tables) {
-    const [row] = await query<{ count: string }>(url, `select count(*) from ${name}`);
-    counts[name] = Number(row?.count);
-  }
-  return counts;
+  const counts = tables.map(({ name }) => `select '${name}' as name, count(*)::int as count from ${name}`);
+  const rows = await query<{ name: string; count: number }>(url, counts.join(' union all '));
+  return Object.fromEntries(rows.map(({ name, count }) => [name, count]));
 }
 
 describe('a backup', () => {
@@ -85,20 +87,21 @@ describe('a backup', () => {
 
   test('taken under load is consistent: the restored books pass the proof, and the service keeps working', async () => {
     expect((await stat(file)).mode & 0o777, 'readable by its owner alone').toBe(0o600);
-    const restored = await emptyDatabase();
-    const restoring = await runCli('restore', { DATABASE_URL: restored }, file);
+    const environment = { ...NO_RATE_LIMITS, DATA_DIR: join(await newFolder(), 'data') };
+    const restoring = await runCli('restore', environment, file);
     expect(restoring.status, restoring.stderr).toBe(0);
+    const written = /^\d+ rows/.exec(printed)?.[0];
+    expect(restoring.stdout).toContain(`Restored ${written} `);
     report(restoring.stdout.split('\n')[0] ?? '');
+
+    const next = await startService(environment);
+    const restored = await findRunningEmbeddedPostgres(environment.DATA_DIR);
+    if (!restored) throw new Error('The embedded database of the service does not run.');
     await expectBooksToHold(restored);
     const counts = await rowCounts(restored);
-    const rows = Object.entries(counts).filter(([name]) => !name.startsWith('kysely_'));
-    const told = Number(/^(\d+) rows/.exec(printed)?.[1]);
-    expect(sumOf(rows.map(([, count]) => count))).toBe(told);
     for (const name of LEFT_OUT) expect(counts[name], name).toBe(0);
     expect(counts.payments).toBeGreaterThan(8);
     expect(counts.payments).toBeLessThan((await rowCounts(url)).payments ?? 0);
-
-    const next = await startService({ ...NO_RATE_LIMITS, DATABASE_URL: restored });
     expect((await next.call('GET', '/auth/me', undefined, { token })).status).toBe(401);
     const fresh = await signIn(next, 'admin@example.com');
     expect(await readPayments(next, fresh, marked.id)).toMatchObject([before]);
@@ -106,18 +109,28 @@ describe('a backup', () => {
     const account = await openAccount(next, fresh);
     expect(account.id).toBeGreaterThan(marked.id);
     expect((await read(next, fresh, `/accounts/${marked.id}`)).paid).toBe(12.34);
-    await next.stop();
     await expect(query(restored, 'delete from ledger_entries')).rejects.toThrow('never edited');
     await expectBooksToHold(restored);
+
+    const again = `${file}.embedded`;
+    const backup = await runCli('backup', environment, again);
+    expect(backup.status, backup.stderr).toBe(0);
+    expect((await next.stop()).status).toBe(0);
+    const copy = await newDatabase();
+    await load(copy, createReadStream(again));
+    const accounts = `select id::int from accounts where id in (${marked.id}, ${account.id}) order by id`;
+    expect(await query(copy, accounts)).toMatchObject([{ id: marked.id }, { id: account.id }]);
   });
 
   test('of a quiet database is restored with the same rows, sums and sequences', async () => {
-    const quiet = `${file}.quiet`;
-    expect((await runCli('backup', { DATABASE_URL: url }, quiet)).status).toBe(0);
-    const restored = await emptyDatabase();
-    expect((await runCli('restore', { DATABASE_URL: restored }, quiet)).status).toBe(0);
+    const { bytes, rows } = await takeBackup(url);
+    const restored = await newDatabase();
+    expect(await load(restored, Readable.from([bytes]))).toBe(rows);
+    const counts = await rowCounts(restored);
     const without = Object.fromEntries(LEFT_OUT.map((name) => [name, 0]));
-    expect(await rowCounts(restored)).toEqual({ ...(await rowCounts(url)), ...without });
+    expect(counts).toEqual({ ...(await rowCounts(url)), ...without });
+    const filled = Object.entries(counts).filter(([name]) => !name.startsWith('kysely_'));
+    expect(sumOf(filled.map(([, count]) => count))).toBe(rows);
     const sums = `select ledger_account, sum(amount_minor) from ledger_entries group by 1 order by 1`;
     expect(await query(restored, sums)).toEqual(await query(url, sums));
     const sequences = `select sequencename, last_value from pg_sequences where schemaname = 'public' order by 1`;
@@ -149,7 +162,17 @@ describe('a backup', () => {
     expect(await rowCounts(url)).toEqual(before);
   });
 
-  test('that is truncated or altered restores nothing, and a good one can be restored afterwards', async () => {
+  test('that is truncated is refused before anything is created', async () => {
+    const whole = await readFile(file);
+    const cutOff = join(await newFolder(), 'damaged.gz');
+    await writeFile(cutOff, whole.subarray(0, whole.length / 2));
+    const target = await emptyDatabase();
+    expectRefusal(await runCli('restore', { DATABASE_URL: target }, cutOff), 'damaged');
+    const tables = await query(target, `select from pg_class where relnamespace = 'public'::regnamespace`);
+    expect(tables).toEqual([]);
+  });
+
+  test('that is truncated or altered fails the check, and loads nothing', async () => {
     const whole = await readFile(file);
     const text = gunzipSync(whole).toString('latin1');
     const damaged: Record<string, Buffer> = {
@@ -162,23 +185,30 @@ describe('a backup', () => {
       'of another kind': gzipSync('another file\n'),
       'no gzip': Buffer.from('another file\n'),
     };
-    const target = await emptyDatabase();
-    const cutOff = join(await newFolder(), 'damaged.gz');
-    await writeFile(cutOff, damaged['cut off'] ?? '');
-    const refused = await runCli('restore', { DATABASE_URL: target }, cutOff);
-    expect(refused.status).toBe(1);
-    expect(refused.stderr.trim().split('\n')).toHaveLength(1);
-    const client = new pg.Client(target);
-    await client.connect();
+    const target = await newDatabase();
+    const before = await rowCounts(target);
+    expect(before.settings).toBeGreaterThan(0);
     for (const [what, bytes] of Object.entries(damaged)) {
-      const load = async () => (await openBackup(Readable.from([bytes]))).load(client);
-      await expect(load(), what).rejects.toThrow(BackupError);
-      expect(await rowCounts(target), what).toMatchObject({ users: 0, settings: 0 });
+      const check = async () => (await openBackup(Readable.from([bytes]))).check();
+      await expect(check(), what).rejects.toThrow(BackupError);
+      await expect(load(target, Readable.from([bytes])), what).rejects.toThrow(BackupError);
+      expect(await rowCounts(target), what).toEqual(before);
     }
-    await client.end();
-    const { status, stderr } = await runCli('restore', { DATABASE_URL: target }, file);
+  });
+
+  test('is restored from a pipe, into a database in which an earlier restore has created only the tables', async () => {
+    const target = await newDatabase();
+    await query(target, 'truncate settings'); // as after a restore that failed before its commit
+    const script = 'cat "$3" | "$1" "$2" /dev/stdin';
+    const restore = join(ROOT, 'dist', 'cli', 'restore.js');
+    const { status, stderr } = await runToEnd(
+      ['sh', '-c', script, 'sh', process.execPath, restore, file],
+      { DATABASE_URL: target },
+      await newFolder(),
+    );
     expect(status, stderr).toBe(0);
     await expectBooksToHold(target);
+    expect((await rowCounts(target)).payments).toBeGreaterThan(8);
   });
 
   test('of a version with other migrations is refused', async () => {
@@ -194,29 +224,28 @@ describe('a backup', () => {
   });
 });
 
-test('the embedded database is backed up while the service runs, and restored into a new folder', async () => {
-  const [from, to, files] = [await newFolder(), await newFolder(), await newFolder()];
-  const file = join(files, 'ams.gz');
-  const environment = (folder: string) => ({ ...NO_RATE_LIMITS, DATA_DIR: join(folder, 'data') });
-  const service = await startService(environment(from));
-  const token = await registerAdmin(service);
-  const account = await openAccount(service, token);
-  await service.call(
-    'POST',
-    '/payments',
-    { accountId: account.id, amount: 5, paymentMethodId: 2 },
-    { token },
-  );
-  const backup = await runCli('backup', environment(from), file);
-  expect(backup.status, backup.stderr).toBe(0);
-  await service.stop();
+/** Takes a backup in this process. */
+async function takeBackup(url: string): Promise<{ bytes: Buffer; rows: number }> {
+  const client = new pg.Client(url);
+  await client.connect();
+  const parts: Buffer[] = [];
+  let rows = 0;
+  for await (const part of readDatabase(client, (count) => {
+    rows = count;
+  })) {
+    parts.push(part);
+  }
+  await client.end();
+  return { bytes: gzipSync(Buffer.concat(parts)), rows };
+}
 
-  const restoring = await runCli('restore', environment(to), file);
-  expect(restoring.status, restoring.stderr).toBe(0);
-  const next = await startService(environment(to));
-  const fresh = await signIn(next, 'admin@example.com');
-  expect(cents((await read(next, fresh, `/accounts/${account.id}`)).paid)).toBe(500);
-  const running = await runCli('restore', environment(to), file);
-  expect(running.stderr).toContain('The database is in use');
-  await next.stop();
-});
+/** Loads a backup in this process. @returns the number of rows. */
+async function load(url: string, bytes: Readable): Promise<number> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    return await (await openBackup(bytes)).load(client);
+  } finally {
+    await client.end();
+  }
+}
