@@ -104,3 +104,13 @@ describe('a database that a later version has migrated', () => {
     );
   });
 });
+
+describe('a database whose books are in another currency', () => {
+  it('is refused', async () => {
+    await create(`template ${inject('template')}`);
+    const shillings = readConfig({ NODE_ENV: 'test', CURRENCY: 'UGX' });
+    await expect(prepareDatabase(connection, shillings, currencyOf(shillings))).rejects.toThrow(
+      /^CURRENCY does not match this database: its books are in KES with 2 decimals, not in UGX with 0 decimals\.$/,
+    );
+  });
+});

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { cleanUpAfterwards, newFolder, ROOT, runToEnd, startService } from './process.ts';
+import { cleanUpAfterwards, newDatabase, newFolder, ROOT, runToEnd, startService } from './process.ts';
 
 cleanUpAfterwards();
 
@@ -17,7 +17,7 @@ test('the commands of the README work as printed, on another port, and when they
   expect(blocks.length).toBeGreaterThan(1);
   expect(blocks.join('\n').match(/8080/g), 'places that name the port').toHaveLength(1);
   expect(blocks[0]).toMatch(PORT_OF_THE_README);
-  const service = await startService({ DATA_DIR: await newFolder() });
+  const service = await startService({ DATABASE_URL: await newDatabase() });
   const script = blocks.join(`\necho '${NEXT_BLOCK}'\n`).replace(PORT_OF_THE_README, `PORT=${service.port}`);
   const environment = { PATH: await pathOf(TOOLS) };
 

@@ -3,9 +3,20 @@ import { readdir, stat } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { findRunningEmbeddedPostgres } from '../../src/platform/embedded-postgres/supervisor.ts';
 import { runStatement } from '../support/statements.ts';
 import { eventually } from '../support/waiting.ts';
-import { expectRefusal, inParallel, linesOf, openAccount, read, registerAdmin } from './client.ts';
+import {
+  BOSS,
+  createAdmin,
+  expectRefusal,
+  inParallel,
+  linesOf,
+  openAccount,
+  read,
+  registerAdmin,
+  signIn,
+} from './client.ts';
 import {
   cleanUpAfterwards,
   emptyDatabase,
@@ -75,33 +86,57 @@ describe('a first start', () => {
     expectRefusal(ended, `${dataDir} is in use by another process`);
     expect((await fetch(`${service.origin}/health`)).status).toBe(200);
   });
+
+  test('is followed by verify, which proves the books while the service runs, and fails if they are damaged', async () => {
+    const environment = { DATA_DIR: dataDir };
+    const { id: accountId } = await openAccount(service, token);
+    const payment = { accountId, amount: 1234.5, paymentMethodId: 2 };
+    expect((await service.call('POST', '/payments', payment, { token })).status).toBe(201);
+
+    const clean = await runCli('verify', environment);
+    expect(clean).toMatchObject({ status: 0, stderr: '' });
+    expect(clean.stdout).toMatch(
+      /^passes ledger_events: .*\n {7}4 rows, clearing 1234\.50, unmatched 0\.00, receivable 21565\.50, customer_credit 0\.00, bad_debt 0\.00, recovery 0\.00, sales -22800\.00\n/m,
+    );
+    expect(clean.stdout).toMatch(/\nAll \d+ checks pass\. Amounts are in KES\.\n$/);
+
+    const database = await findRunningEmbeddedPostgres(dataDir);
+    if (!database) throw new Error('The embedded database of the service does not run.');
+    await runStatement(database, 'update accounts set paid_minor = paid_minor + 1');
+    const damaged = await runCli('verify', environment);
+    await runStatement(database, 'update accounts set paid_minor = paid_minor - 1');
+    expect(damaged.status).toBe(1);
+    expect(damaged.stdout).toMatch(/^FAILS {2}balances_equal_ledger: /m);
+    expect(damaged.stdout).toContain(`accounts ${accountId}: paid_minor: expected 123450, found 123451\n`);
+    expect(damaged.stdout).toMatch(/checks fail: balances_equal_ledger, balances_follow_payments\.\n$/);
+  });
 });
 
-test('a stop leaves no process, and the next start keeps the data and the currency', async () => {
-  const dataDir = await newFolder();
-  const service = await startService({ DATA_DIR: dataDir });
-  const token = await registerAdmin(service);
-  expect(await service.stop()).toMatchObject({ status: 0, signal: null });
-  await untilNoProcessIn(dataDir);
-  expect(await readdir(join(dataDir, 'postgres'))).not.toContain('postmaster.pid');
+test('verify says how to set up an empty database', async () => {
+  expect(await runCli('verify', { DATABASE_URL: await emptyDatabase() })).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('npm run migrate'),
+  });
+});
 
-  const again = await startService({ DATA_DIR: dataDir });
-  report(`later start: ready after ${again.readyMs} ms`);
-  expect(again.output()).not.toMatch(/Creating|Migrated/);
-  expect(again.output()).not.toContain('APPROVAL_LIMIT');
-  expect((await firstLines(again)).at(-1)).toContain(`${again.origin}/ for the staff console`);
-  expect((await read(again, token, '/auth/me')).email).toBe('admin@example.com');
+test('a start with the data of an earlier one keeps them, and a stop leaves no process', async () => {
+  const dataDir = await newFolder();
+  expect((await createAdmin({ DATA_DIR: dataDir })).status).toBe(0);
+  const service = await startService({ DATA_DIR: dataDir });
+  report(`later start: ready after ${service.readyMs} ms`);
+  expect(service.output()).not.toMatch(/Creating|Migrated/);
+  expect(service.output()).not.toContain('APPROVAL_LIMIT');
+  expect((await firstLines(service)).at(-1)).toContain(`${service.origin}/ for the staff console`);
+  const token = await signIn(service, BOSS);
+  expect((await read(service, token, '/auth/me')).email).toBe(BOSS);
 
   // Connected clients do not delay the stop.
-  await inParallel(20, Array.from({ length: 20 }), () => fetch(`${again.origin}/health`));
-  const silent = await openConnection(again.port);
-  expect(await again.stop('SIGINT')).toMatchObject({ status: 0, signal: null });
+  await inParallel(20, Array.from({ length: 20 }), () => fetch(`${service.origin}/health`));
+  const silent = await openConnection(service.port);
+  expect(await service.stop('SIGINT')).toMatchObject({ status: 0, signal: null });
   silent.destroy();
   await untilNoProcessIn(dataDir);
-
-  const inShillings = await failToStart({ DATA_DIR: dataDir, CURRENCY: 'UGX' });
-  expectRefusal(inShillings, 'CURRENCY does not match this database', 'KES');
-  await untilNoProcessIn(dataDir);
+  expect(await readdir(join(dataDir, 'postgres'))).not.toContain('postmaster.pid');
 
   const other = createServer();
   const port = await freePort();
@@ -110,35 +145,6 @@ test('a stop leaves no process, and the next start keeps the data and the curren
   await new Promise((resolve) => other.close(resolve));
   expectRefusal(onTakenPort, 'EADDRINUSE', 'Set PORT to a free port');
   await untilNoProcessIn(dataDir);
-});
-
-test('verify proves the books while the service runs, and fails if the books are damaged', async () => {
-  const DATABASE_URL = await emptyDatabase();
-  const environment = { DATABASE_URL };
-  expect(await runCli('verify', environment)).toMatchObject({
-    status: 1,
-    stderr: expect.stringContaining('npm run migrate'),
-  });
-  const service = await startService(environment);
-  const token = await registerAdmin(service);
-  const { id: accountId } = await openAccount(service, token);
-  const payment = { accountId, amount: 1234.5, paymentMethodId: 2 };
-  expect((await service.call('POST', '/payments', payment, { token })).status).toBe(201);
-
-  const clean = await runCli('verify', environment);
-  expect(clean).toMatchObject({ status: 0, stderr: '' });
-  expect(clean.stdout).toMatch(
-    /^passes ledger_events: .*\n {7}4 rows, clearing 1234\.50, unmatched 0\.00, receivable 21565\.50, customer_credit 0\.00, bad_debt 0\.00, recovery 0\.00, sales -22800\.00\n/m,
-  );
-  expect(clean.stdout).toMatch(/\nAll \d+ checks pass\. Amounts are in KES\.\n$/);
-
-  await runStatement(DATABASE_URL, 'update accounts set paid_minor = paid_minor + 1');
-  const damaged = await runCli('verify', environment);
-  expect(damaged.status).toBe(1);
-  expect(damaged.stdout).toMatch(/^FAILS {2}balances_equal_ledger: /m);
-  expect(damaged.stdout).toContain(`accounts ${accountId}: paid_minor: expected 123450, found 123451\n`);
-  expect(damaged.stdout).toMatch(/checks fail: balances_equal_ledger, balances_follow_payments\.\n$/);
-  await service.stop();
 });
 
 /** The output before the first request. Its end may not have arrived yet. */

@@ -37,7 +37,15 @@ export default defineConfig({
     sequence: order,
     // A worker keeps its modules only within a project, so the projects run one after another.
     projects: [
-      { test: { ...QUICK, name: 'quick', exclude: [...QUICK.exclude, ...leftOut], sequence: order } },
+      {
+        test: {
+          ...QUICK,
+          name: 'quick',
+          env: { ...QUICK.env, KILL_ROUNDS: '6' },
+          exclude: [...QUICK.exclude, ...leftOut],
+          sequence: order,
+        },
+      },
       {
         test: {
           ...COMMON,
