@@ -1,16 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { runStatement } from '../support/statements.ts';
-import {
-  BOSS,
-  createAdmin,
-  expectRefusal,
-  linesOf,
-  openAccount,
-  PASSWORD,
-  read,
-  registerAdmin,
-  signIn,
-} from './client.ts';
+import { BOSS, createAdmin, expectRefusal, linesOf, openAccount, PASSWORD, read, signIn } from './client.ts';
 import {
   cleanUpAfterwards,
   type Environment,
@@ -103,47 +93,38 @@ describe('a mistake in the configuration', () => {
 });
 
 describe('the commands', () => {
-  test('work on a stopped embedded database and stop it again afterwards', async () => {
+  test('work on a stopped embedded database, which they stop again, and while the service runs', async () => {
     const DATA_DIR = await newFolder();
     const environment = { DATA_DIR, DEMO_DATA: 'off' };
     const migrated = await runCli('migrate', environment);
     expect(migrated).toMatchObject({ status: 0, stdout: expect.stringContaining('applied 0001') });
-    expect(await runCli('migrate', environment)).toMatchObject({
-      status: 0,
-      stdout: expect.stringContaining('up to date'),
-    });
     expect(await createAdmin(environment)).toMatchObject({
       status: 0,
       stdout: expect.stringContaining('boss@example.com can sign in'),
     });
-    expect(await runCli('seed', environment)).toMatchObject({ status: 0 });
     await untilNoProcessIn(DATA_DIR);
 
     const service = await startService(environment);
-    const token = await signIn(service, BOSS);
-    expect(await read(service, token, '/products')).toHaveLength(5);
-    await service.stop();
-  });
-
-  test('work while the service runs on the embedded database', async () => {
-    const DATA_DIR = await newFolder();
-    const environment = { DATA_DIR, DEMO_DATA: 'off' };
-    const service = await startService(environment);
+    expect(service.output()).not.toContain('demo catalogue');
     expect(await runCli('migrate', environment)).toMatchObject({
       status: 0,
       stdout: expect.stringContaining('up to date'),
     });
-    expect(await createAdmin(environment)).toMatchObject({ status: 0 });
+    expect(await createAdmin(environment, { email: 'other@example.com' })).toMatchObject({ status: 0 });
     const token = await signIn(service, BOSS);
+    await signIn(service, 'other@example.com');
+    expect(await read(service, token, '/payment-methods')).toHaveLength(4);
     expect(await read(service, token, '/products')).toEqual([]);
     expect(await runCli('seed', environment)).toMatchObject({ status: 0 });
+    expect(await read(service, token, '/products')).toHaveLength(5);
+    expect(await openAccount(service, token)).toMatchObject({ status: 'active' });
+    expect((await service.stop()).status).toBe(0);
+
     expect(await runCli('seed', environment)).toMatchObject({
       status: 0,
       stdout: expect.stringContaining('Nothing was added'),
     });
-    expect(await read(service, token, '/products')).toHaveLength(5);
-    expect(await openAccount(service, token)).toMatchObject({ status: 'active' });
-    expect((await service.stop()).status).toBe(0);
+    await untilNoProcessIn(DATA_DIR);
   });
 
   test('explain in one line what is wrong with the arguments of create-admin', async () => {
@@ -180,29 +161,25 @@ describe('a test clock', () => {
 });
 
 describe('production', () => {
-  test.each(['embedded', 'DATABASE_URL'])(
-    'starts with payment methods and without demo data: %s',
-    async (kind) => {
-      const place: Environment =
-        kind === 'embedded' ? { DATA_DIR: await newFolder() } : { DATABASE_URL: await emptyDatabase() };
-      const environment = { ...PRODUCTION, ...place };
-      const service = await startService(environment);
-      expect(service.output()).not.toContain(PRODUCTION.JWT_SECRET);
-      expect(
-        (await service.call('POST', '/auth/register', person('new@example.com'))).status,
-        'registration is closed',
-      ).toBe(403);
-      expect((await service.call('PUT', '/test/clock', { now: null })).status).toBe(404);
-      expect(await createAdmin(environment)).toMatchObject({ status: 0 });
+  // The test of ams.service, in deploy.test.ts, starts with the embedded database.
+  test('starts with payment methods and without demo data', async () => {
+    const environment = { ...PRODUCTION, DATABASE_URL: await emptyDatabase() };
+    const service = await startService(environment);
+    expect(service.output()).not.toContain(PRODUCTION.JWT_SECRET);
+    expect(
+      (await service.call('POST', '/auth/register', person('new@example.com'))).status,
+      'registration is closed',
+    ).toBe(403);
+    expect((await service.call('PUT', '/test/clock', { now: null })).status).toBe(404);
+    expect(await createAdmin(environment)).toMatchObject({ status: 0 });
 
-      const token = await signIn(service, BOSS);
-      expect(await read(service, token, '/payment-methods')).toHaveLength(4);
-      expect(await read(service, token, '/products')).toEqual([]);
-      expect(await read(service, token, '/payplans')).toEqual([]);
-      expect(await runCli('seed', environment)).toMatchObject({ status: 1 });
-      expect((await service.stop()).status).toBe(0);
-    },
-  );
+    const token = await signIn(service, BOSS);
+    expect(await read(service, token, '/payment-methods')).toHaveLength(4);
+    expect(await read(service, token, '/products')).toEqual([]);
+    expect(await read(service, token, '/payplans')).toEqual([]);
+    expect(await runCli('seed', environment)).toMatchObject({ status: 1 });
+    expect((await service.stop()).status).toBe(0);
+  });
 
   test('logs JSON with level names: the start with versions, each request with its caller, and the stop', async () => {
     const environment = { ...PRODUCTION, DATABASE_URL: await newDatabase() };
@@ -235,15 +212,6 @@ describe('production', () => {
     expect(lines.at(-1)).toMatchObject({ msg: 'Stopped' });
     expect(lines.filter(({ msg }) => msg === 'Stopping')).toMatchObject([{ reason: 'SIGTERM' }]);
   });
-});
-
-test('DEMO_DATA=off starts with an empty catalogue', async () => {
-  const service = await startService({ DATABASE_URL: await emptyDatabase(), DEMO_DATA: 'off' });
-  const token = await registerAdmin(service);
-  expect(await read(service, token, '/products')).toEqual([]);
-  expect(await read(service, token, '/payment-methods')).toHaveLength(4);
-  expect(service.output()).not.toContain('demo catalogue');
-  await service.stop();
 });
 
 function person(email: string) {
