@@ -9,6 +9,7 @@ import {
   pay,
   paymentNow,
   reverse,
+  runJobs,
   setToday,
   signUp,
   statementsOf,
@@ -306,6 +307,71 @@ describe('a reference that contains a transaction id beside other text', () => {
     expect(await conflictOf(transId)).toMatchObject({ outcome: 'matched', flags: [] });
     expect((await accountNow(service, account.id)).paid).toBe(400);
     await expectBooksToBalance(service.context);
+  });
+
+  describe('in conflict with two transactions that its reference contains', () => {
+    /** Starts both resolutions while the payment is locked, so that both have read the books before either changes them. */
+    async function resolveBoth(choose: (manualId: number) => [object, object]) {
+      const account = await newAccount(service);
+      const transIds = [newId(), newId()] as const;
+      const manual = await pay(service, account.id, 400, {
+        transactionRef: `${transIds[0]} and ${transIds[1]}`,
+        paymentDate: '2026-11-02',
+      });
+      const ids: number[] = [];
+      for (const TransID of transIds) {
+        const { outcome } = await notified({ TransID, BillRefNumber: account.accountNumber });
+        expect(outcome).toBe('conflict');
+        ids.push((await conflictOf(TransID)).id);
+      }
+      const work: ReturnType<typeof resolve>[] = [];
+      const lock = `select from payments where id = ${manual.id} for no key update`;
+      await whileHolding(service, lock, async (holder) => {
+        for (const [at, body] of choose(manual.id).entries()) {
+          work.push(resolve(ids[at] ?? 0, body));
+          await until(
+            'the resolutions to wait',
+            async () => (await waitingForLock(holder)).length === at + 1,
+          );
+        }
+      });
+      const answers = await Promise.all(work);
+      expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 400]);
+      await expectBooksToBalance(service.context);
+      await runJobs(service);
+      await expectBooksToBalance(service.context);
+      const outcomes = [await conflictOf(transIds[0]), await conflictOf(transIds[1])].map(
+        ({ outcome }) => outcome,
+      );
+      expect((await accountNow(service, account.id)).paid).toBe(800);
+      const { status } = await paymentNow(service, manual.id);
+      return { outcomes: outcomes.toSorted(), status };
+    }
+
+    const LINKED = { outcomes: ['linked', 'matched'], status: 'matched' };
+    const REVERSED = { outcomes: ['matched', 'matched'], status: 'reversed' };
+
+    it('is linked to one of them if staff choose it for both at the same moment', async () => {
+      expect(await resolveBoth((id) => [{ paymentId: id }, { paymentId: id }])).toEqual(LINKED);
+    });
+
+    it('is not reversed if staff choose it for one of them at the moment at which others choose no payment', async () => {
+      expect([LINKED, REVERSED]).toContainEqual(await resolveBoth((id) => [{ paymentId: id }, {}]));
+      expect([LINKED, REVERSED]).toContainEqual(await resolveBoth((id) => [{}, { paymentId: id }]));
+    });
+
+    it('is reversed once if staff choose no payment for both at the same moment', async () => {
+      expect(await resolveBoth(() => [{}, {}])).toEqual(REVERSED);
+    });
+
+    it('no longer keeps a transaction waiting when the provider reports another one with exactly its reference', async () => {
+      const { account, manual, transId } = await conflict();
+      await notified({ TransID: manual.transactionRef, BillRefNumber: account.accountNumber });
+      await runJobs(service);
+      expect(await conflictOf(transId)).toMatchObject({ outcome: 'matched' });
+      expect((await accountNow(service, account.id)).paid).toBe(800);
+      await expectBooksToBalance(service.context);
+    });
   });
 
   it('is another payment if the id is a part of a longer word, or the text contains none', async () => {

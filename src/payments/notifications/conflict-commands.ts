@@ -3,10 +3,11 @@ import { lockAccounts } from '../../accounts/ledger/store.ts';
 import { event } from '../../changes/events/change-rules.ts';
 import { audit } from '../../changes/events/change-store.ts';
 import { type Actor, amountOf, type Context } from '../../core/context.ts';
+import { LostRace } from '../../core/database/postgres-errors.ts';
 import { inTransaction } from '../../core/database/transactions.ts';
 import { type AppError, illegalMove, invalidField, notFound } from '../../core/http/errors.ts';
 import { needsApproval } from '../../staff/approvals/rules.ts';
-import { lockReferences } from '../posting/store.ts';
+import { lockReferences, releaseConflicts } from '../posting/store.ts';
 import { reverseLocked } from '../reversal-commands.ts';
 import { lockPaymentsAndAccounts } from '../row-lock-commands.ts';
 import { amountToApprove, type NotificationRow, type PaymentRow } from '../rules.ts';
@@ -32,7 +33,9 @@ export async function resolveConflict(
     const { trans_id: transId } = seen;
     if (seen.outcome !== 'conflict' || transId === null) throw notInConflict(seen);
     await lockReferences(tx, [transId]);
-    const manual = await findManualPayments(tx, transId, seen.conflict_payment_id);
+    // Read again: another transaction may have processed the notification while this one waited for the lock.
+    const { conflict_payment_id: conflictingId } = await getNotification(tx, id);
+    const manual = await findManualPayments(tx, transId, conflictingId);
     const locked = await lockPaymentsAndAccounts(
       tx,
       manual,
@@ -41,6 +44,10 @@ export async function resolveConflict(
     const row = await lockNotification(tx, id);
     if (row?.outcome !== 'conflict') throw notInConflict(row ?? seen);
     const payments = locked.map(({ payment }) => payment);
+    // A manual payment can be in conflict with notifications of several transactions, which have different locks.
+    if (row.conflict_payment_id !== conflictingId || !payments.every(isUnlinked)) {
+      throw new LostRace('another transaction has changed the notification or a manual payment');
+    }
     checkResolution(context, row, payments, { paymentId, bothAreReal });
     const reversed = locked.filter(({ payment }) => payment.id !== paymentId && !bothAreReal);
     checkNeedsNoApproval(context, reversed);
@@ -51,6 +58,7 @@ export async function resolveConflict(
       await reverseLocked(tx, context, actor, { payment, account, reason });
     }
     await reprocess(tx, context, row, { acceptedPaymentId: paymentId, bothAreReal });
+    for (const { payment } of reversed) await releaseConflicts(tx, payment.id);
     await audit(tx, actor, {
       action: 'notification.resolve',
       resource: 'notification',
@@ -61,6 +69,10 @@ export async function resolveConflict(
     });
     return getNotification(tx, id);
   });
+}
+
+function isUnlinked({ status, provider }: PaymentRow): boolean {
+  return status !== 'reversed' && provider === null;
 }
 
 function checkResolution(

@@ -307,6 +307,17 @@ export async function linkToProvider(
     })
     .where('id', '=', id)
     .execute();
+  await releaseConflicts(tx, id);
+}
+
+/**
+ * Lets the job process the notifications that are in conflict with a payment again. Called when the payment is no longer an unlinked
+ * manual payment: its reference can be similar to several transactions.
+ */
+export async function releaseConflicts(tx: Tx, paymentId: number): Promise<void> {
+  await sql`
+    update notifications set status = 'pending', outcome = null, conflict_payment_id = null, processed_at = null
+    where outcome = 'conflict' and conflict_payment_id = ${paymentId}`.execute(tx);
 }
 
 /** Removes the provider's transaction from a payment, so that another payment can have the transaction. */
