@@ -23,6 +23,7 @@ export async function createCustomer(context: Context, actor: Actor, body: NewCu
   const fields = fieldsOf(context, body);
   return inTransaction(context.db, async (tx) => {
     const customer = await insertCustomer(tx, fields);
+    await forgetPhone(tx, customer.phone, customer.id);
     await audit(tx, actor, {
       action: 'customer.create',
       resource: 'customer',
@@ -87,7 +88,10 @@ export async function changeCustomer(context: Context, actor: Actor, id: number,
     const needsReview = before.kycStatus === 'verified' && isOtherIdentity(before, after);
     if (needsReview) await setKycStatus(tx, id, { kycStatus: 'verified', kycReviewPending: true });
     const customer = await updateCustomer(tx, id, after);
-    if (customer.phone !== before.phone) await forgetPhone(tx, before.phone);
+    if (customer.phone !== before.phone) {
+      await forgetPhone(tx, before.phone, null);
+      await forgetPhone(tx, customer.phone, id);
+    }
     await audit(tx, actor, {
       action: 'customer.change',
       resource: 'customer',

@@ -9,7 +9,7 @@ import { columnList, fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 import { likeLiteral } from '../core/lists/sql.ts';
 import { emailKey } from '../core/values/email.ts';
-import { phoneSha256 } from '../core/values/phone.ts';
+import { nationalDigits, phoneSha256 } from '../core/values/phone.ts';
 import { nationalIdKey, type SearchableCustomer, searchText } from './rules.ts';
 import type { ExpandedCustomer } from './schema.ts';
 
@@ -95,15 +95,17 @@ export async function setPhoneProblem(tx: Tx, id: number, problem: PhoneProblem 
 }
 
 /**
- * Forgets the references that were learned from the payments of a phone that a customer no longer has, because it may belong to somebody
- * else now. Keeps those that lead to customers who still have this phone.
+ * Forgets the references that were learned from the payments of a phone, or that are this phone, and that lead to customers who do not
+ * have it. Operators give old numbers to other people.
+ * @param holderId - the customer to whom the phone belongs now. What leads to other customers is forgotten. Null if nobody is known.
  */
-export async function forgetPhone(tx: Tx, phone: string): Promise<void> {
+export async function forgetPhone(tx: Tx, phone: string, holderId: number | null): Promise<void> {
+  const [digits, national] = [phone.slice(1), nationalDigits(phone)];
+  const typed = [digits, `00${digits}`, national, national.replace(/^0/, '')];
   await sql`
     delete from learned_references l using accounts a join customers c on c.id = a.customer_id
-    where l.payer_sha256 = ${phoneSha256(phone)} and a.id = l.account_id and c.phone_sha256 <> l.payer_sha256`.execute(
-    tx,
-  );
+    where (l.payer_sha256 = ${phoneSha256(phone)} or l.typed_key = any(${typed})) and a.id = l.account_id
+      and (c.phone <> ${phone} or c.id <> ${holderId})`.execute(tx);
 }
 
 export function findCustomer(db: Db, id: number) {

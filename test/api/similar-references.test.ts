@@ -387,3 +387,100 @@ describe('a reference that contains a transaction id beside other text', () => {
     expect(outcome).toBe('matched');
   });
 });
+
+describe('another id that the report of a payment has, such as that of the payer’s bank', () => {
+  let payments = 0;
+  const newIds = () => {
+    payments += 1;
+    return { transId: `SKR8BANK${10 + payments}`, bankId: `FT26306${10 + payments}XQ` };
+  };
+  const record = (accountId: number, fields: object) =>
+    service.call('POST', '/payments', {
+      ...{ accountId, amount: 400, paymentMethodId: 4, paymentDate: '2026-11-02', ...fields },
+    });
+
+  it.each([
+    ['its own field', (id: string) => ({ ThirdPartyTransID: id })],
+    ['a field of another name, in lower case', (id: string) => ({ bank: { reference: id.toLowerCase() } })],
+    ['a text', (id: string) => ({ Remarks: `EQUITY/${id} PESALINK` })],
+  ])('is a conflict if staff have recorded the payment with it: in %s', async (_, fieldsOf) => {
+    const account = await newAccount(service);
+    const { transId, bankId } = newIds();
+    const manual = await pay(service, account.id, 400, {
+      ...{ transactionRef: bankId, paymentDate: '2026-11-03', paymentMethodId: 4 },
+    });
+    const { outcome } = await notified({
+      ...{ TransID: transId, BillRefNumber: account.accountNumber, ...fieldsOf(bankId) },
+    });
+    expect(outcome).toBe('conflict');
+    const stored = await conflictOf(transId);
+    expect(stored).toMatchObject({ flags: ['similar_reference'], conflictingPaymentId: manual.id });
+    await expectBooksToBalance(service.context);
+    expect((await resolve(stored.id, { paymentId: manual.id })).body.data.outcome).toBe('linked');
+    expect((await accountNow(service, account.id)).paid).toBe(400);
+    await expectBooksToBalance(service.context);
+  });
+
+  it('is refused as the reference of a manual payment after the report, on the account or for an unmatched payment', async () => {
+    const account = await newAccount(service);
+    for (const BillRefNumber of [account.accountNumber, 'no idea']) {
+      const { transId, bankId } = newIds();
+      const { paymentId } = await notified({ TransID: transId, BillRefNumber, ThirdPartyTransID: bankId });
+      for (const transactionRef of [bankId, `${bankId} Equity`, `'${bankId.toLowerCase()}`]) {
+        const { status, body } = await record(account.id, { transactionRef });
+        expect([transactionRef, status, body.error?.details.id]).toEqual([transactionRef, 409, paymentId]);
+        const bulk = await service.call('POST', '/payments/bulk', {
+          items: [
+            {
+              accountId: account.id,
+              amount: 400,
+              paymentMethodId: 4,
+              paymentDate: '2026-11-02',
+              transactionRef,
+            },
+          ],
+        });
+        expect(bulk.body.data?.items[0].status, bulk.text).toBe('failed');
+      }
+      expect((await record(account.id, { transactionRef: bankId, amount: 30 })).status).toBe(201);
+      expect(
+        (await record(account.id, { transactionRef: bankId, bothAreReal: true, paymentMethodId: 3 })).status,
+      ).toBe(201);
+    }
+    await expectBooksToBalance(service.context);
+  });
+
+  it('is not the reference that the payer typed, an account number, or an id of a payment of another amount or week', async () => {
+    const account = await newAccount(service);
+    const { bankId } = newIds();
+    await pay(service, account.id, 400, {
+      transactionRef: bankId,
+      paymentDate: '2026-11-02',
+      paymentMethodId: 4,
+    });
+    await pay(service, account.id, 400, {
+      ...{ transactionRef: account.accountNumber, paymentDate: '2026-11-02', paymentMethodId: 4 },
+    });
+    const outcomeOf = async (fields: object) => {
+      const { transId } = newIds();
+      return (await notified({ TransID: transId, BillRefNumber: account.accountNumber, ...fields })).outcome;
+    };
+    expect(await outcomeOf({ ThirdPartyTransID: account.accountNumber })).toBe('matched');
+    expect(await outcomeOf({ BillRefNumber: bankId })).toBe('unmatched');
+    expect(await outcomeOf({ ThirdPartyTransID: bankId, TransAmount: '401' })).toBe('matched');
+    expect(await outcomeOf({ ThirdPartyTransID: bankId, TransTime: '20261106101530' })).toBe('matched');
+    await expectBooksToBalance(service.context);
+  });
+
+  it('is posted once if the report and the manual payment arrive at the same time', async () => {
+    const account = await newAccount(service);
+    await Promise.all(
+      Array.from({ length: 5 }, newIds).flatMap(({ transId, bankId }) => [
+        notified({ TransID: transId, BillRefNumber: account.accountNumber, ThirdPartyTransID: bankId }),
+        record(account.id, { transactionRef: bankId }),
+      ]),
+    );
+    expect((await accountNow(service, account.id)).paid).toBe(5 * 400);
+    await expectBooksToBalance(service.context);
+  });
+});

@@ -179,6 +179,52 @@ describe('what staff assigned', () => {
     expect(await send('our solar home', other)).toMatchObject({ accountId: account.id });
   });
 
+  it('is not needed for a phone, unless a customer without an account was registered with it later', async () => {
+    const { id: customerId } = await newCustomer(service, { phone: '+254711222371' });
+    const account = await newAccount(service, { customerId });
+    expect(await send('0711222371', stranger())).toMatchObject({ accountId: account.id });
+    const newer = await newCustomer(service, { phone: '+254711222371' });
+    for (const [reference, payer] of [
+      ['0711222371', stranger()],
+      ['', '254711222371'],
+    ] as const)
+      expect(await send(reference, payer)).toMatchObject(UNMATCHED);
+    const own = await newAccount(service, { customerId: newer.id });
+    await dataOf(service.call('PUT', `/customers/${customerId}`, { phone: '+254711222379' }));
+    expect(await send('', '254711222371')).toMatchObject({ accountId: own.id });
+  });
+
+  it('is forgotten when the reference is a phone that the customer no longer has', async () => {
+    for (const typed of ['0711222341', '+254 711 222 341', '711222341', '00254711222341']) {
+      const customer = await newCustomer(service, { phone: '+254711222341' });
+      const account = await newAccount(service, { customerId: customer.id });
+      await newAccount(service, { customerId: customer.id });
+      const payer = stranger();
+      await assign(await send(typed, payer), account);
+      expect(await send(typed, payer)).toMatchObject({ accountId: account.id, matchMethod: 'learned' });
+      await dataOf(service.call('PUT', `/customers/${customer.id}`, { phone: '+254711222349' }));
+      expect(await send(typed, payer), typed).toMatchObject({ status: 'unmatched', accountId: null });
+    }
+  });
+
+  it.each(['typed as the reference', 'of the payer'])(
+    'is forgotten when another customer is registered with the phone %s',
+    async (where) => {
+      const [phone, change] = where === 'of the payer' ? ['711222351', 'PUT'] : ['711222361', 'POST'];
+      const customer = await newCustomer(service, { phone: `+254${phone}` });
+      const account = await newAccount(service, { customerId: customer.id });
+      await newAccount(service, { customerId: customer.id });
+      const [reference, payer] =
+        where === 'of the payer' ? ['the shop', `254${phone}`] : [`0${phone}`, stranger()];
+      await assign(await send(reference, payer), account);
+      expect(await send(reference, payer)).toMatchObject({ accountId: account.id, matchMethod: 'learned' });
+      const other = await newCustomer(service, change === 'POST' ? { phone: `+254${phone}` } : {});
+      if (change === 'PUT')
+        await dataOf(service.call('PUT', `/customers/${other.id}`, { phone: `+254${phone}` }));
+      expect(await send(reference, payer)).toMatchObject({ status: 'unmatched', accountId: null });
+    },
+  );
+
   it('is not learned for another payer, another reference, a masked number or an empty reference', async () => {
     const account = await newAccount(service);
     const payer = stranger();

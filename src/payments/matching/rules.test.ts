@@ -21,6 +21,21 @@ import {
 
 const sha256 = (digits: string) => createHash('sha256').update(digits).digest();
 
+describe('a phone that a customer without an open account was registered with later', () => {
+  const phone = { method: 'phone', accountId: 7, isOpen: true, hasNewerHolder: true } as const;
+  const payer = { ...phone, method: 'payer_phone' } as const;
+  const number = { method: 'account_number', accountId: 7, isOpen: true } as const;
+
+  it('matches no account, typed or of the payer, and stays a candidate', () => {
+    expect(decideMatch([phone], false)).toEqual({ accountId: null, candidates: [phone] });
+    expect(decideMatch([payer], true)).toEqual({ accountId: null, candidates: [payer] });
+  });
+
+  it('does not contradict the number of the account', () => {
+    expect(decideMatch([phone, number], false)).toEqual({ accountId: 7, method: 'account_number' });
+  });
+});
+
 describe('readReference', () => {
   const read = (reference: string | null, payer: string | null = null) =>
     readReference(reference, payer, 'KE');

@@ -71,6 +71,11 @@ interface InterpretationCandidate {
   accountId: number;
   /** Whether payments to the account are still expected. */
   isOpen: boolean;
+  /**
+   * Only for a phone: whether it may belong to somebody else now, because a customer who was registered later, and has no open account
+   * yet, has the same phone.
+   */
+  hasNewerHolder?: boolean;
 }
 
 /** The open account to which staff last assigned the same reference from the same payer. */
@@ -231,7 +236,7 @@ export function decideByInterpretation(
   });
   const order = Object.keys(MATCH_METHODS) as MatchMethod[];
   const [best] = deciding.toSorted((a, b) => order.indexOf(a.method) - order.indexOf(b.method));
-  if (!best || deciding.some(({ accountId }) => accountId !== best.accountId))
+  if (!best || best.hasNewerHolder || deciding.some(({ accountId }) => accountId !== best.accountId))
     return { accountId: null, candidates };
   return { accountId: best.accountId, method: best.method };
 }

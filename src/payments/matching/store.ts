@@ -29,6 +29,11 @@ const MAX_LEARNED = 5;
 /** Condition on accounts `a`: payments are still expected. */
 const IS_OPEN = sql<boolean>`a.status in ${literalList(statusesIn('open'))}`;
 
+/** Whether a customer who was registered after customer `c`, and has no open account yet, has the same phone. */
+const HAS_NEWER_HOLDER = sql<boolean>`exists (
+  select from customers newer where newer.phone = c.phone and (newer.created_at, newer.id) > (c.created_at, c.id)
+    and not exists (select from accounts a where a.customer_id = newer.id and ${IS_OPEN}))`;
+
 /** Finds the candidate accounts of each element of `interpretations`, with their match methods. */
 export async function findCandidates(
   db: Db,
@@ -47,22 +52,22 @@ export async function findCandidates(
     ) with ordinality as r (account_id, national_id_key, phone, bare_account_id, payer_sha256, typed_key, at)
     cross join lateral (
       select 'account_number' as method, a.id as "accountId", ${IS_OPEN} as "isOpen",
-          null::bigint as "overruledAccountId", null::date as "assignedOn"
+          null::bigint as "overruledAccountId", null::date as "assignedOn", false as "hasNewerHolder"
         from accounts a where a.id = r.account_id
       union all
-      (select 'national_id', a.id, true, null, null from customers c join accounts a on a.customer_id = c.id
+      (select 'national_id', a.id, true, null, null, false from customers c join accounts a on a.customer_id = c.id
         where c.national_id_key = r.national_id_key and ${IS_OPEN} order by a.id limit ${MAX_CANDIDATES})
       union all
-      (select 'phone', a.id, true, null, null from customers c join accounts a on a.customer_id = c.id
+      (select 'phone', a.id, true, null, null, ${HAS_NEWER_HOLDER} from customers c join accounts a on a.customer_id = c.id
         where c.phone = r.phone and ${IS_OPEN} order by a.id limit ${MAX_CANDIDATES})
       union all
-      select 'account_id', a.id, true, null, null from accounts a join customers c on c.id = a.customer_id
+      select 'account_id', a.id, true, null, null, false from accounts a join customers c on c.id = a.customer_id
         where a.id = r.bare_account_id and c.phone_sha256 = r.payer_sha256 and ${IS_OPEN}
       union all
-      (select 'payer_phone', a.id, true, null, null from customers c join accounts a on a.customer_id = c.id
+      (select 'payer_phone', a.id, true, null, null, ${HAS_NEWER_HOLDER} from customers c join accounts a on a.customer_id = c.id
         where c.phone_sha256 = r.payer_sha256 and ${IS_OPEN} order by a.id limit ${MAX_CANDIDATES})
       union all
-      select 'learned', a.id, true, l.overruled_account_id, l.assigned_on
+      select 'learned', a.id, true, l.overruled_account_id, l.assigned_on, false
         from (
           select * from learned_references
           where payer_sha256 = r.payer_sha256 and typed_key = r.typed_key order by id desc limit 1

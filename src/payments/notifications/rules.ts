@@ -1,7 +1,9 @@
+import { readAccountNumber } from '../../accounts/account-number-rules.ts';
 import { type AccompanyingRows, booksOf, hasRoomFor } from '../../accounts/ledger/rules.ts';
 import { auditRow, type ChangeRow, event, eventRow } from '../../changes/events/change-rules.ts';
 import { businessDay } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
+import { containedKeys, keysInBody, referenceKey } from '../../core/values/reference.ts';
 import { mayDo } from '../../rights.ts';
 import { assignedEvent } from '../ledger-entry-rules.ts';
 import { type Match, matchColumns, readNumberOnly, readReference } from '../matching/rules.ts';
@@ -75,14 +77,24 @@ export function incomingNotification(notification: Notification, region: string)
   const interpret = () => (answersRequest ? readNumberOnly(billRef) : readReference(billRef, payer, region));
   const interpretations = flags.includes(OTHER_SHORT_CODE) ? null : interpret();
   const locks = locksOfReference(reference);
+  const otherKeys = otherKeysOf(notification);
   return {
     notification,
     locks,
-    sharedLocks: [],
+    sharedLocks: otherKeys.flatMap(locksOfReference).filter((lock) => !locks.includes(lock)),
+    otherKeys,
     reference,
     interpretations,
     namedAccountId: interpretations?.accountId ?? null,
   };
+}
+
+/** What the payer typed is no id of the payment: staff type account numbers and names as references, too. */
+function otherKeysOf({ rawBody, transId, billRef }: Notification): string[] {
+  const typed = billRef === null ? [] : [referenceKey(billRef), ...containedKeys(billRef)];
+  return keysInBody(rawBody).filter(
+    (key) => key !== transId && !typed.includes(key) && readAccountNumber(key) === undefined,
+  );
 }
 
 export function decideNotification(given: Notification, facts: Facts, settings: PlanSettings): Decision {
@@ -167,7 +179,7 @@ export function decideNotification(given: Notification, facts: Facts, settings: 
   };
 }
 
-/** The manual payment that staff probably recorded for this transaction, with a mistyped reference. */
+/** The manual payment that staff probably recorded for this transaction, with a mistyped reference or another id. */
 function similarPaymentOf(
   { amountMinor, transTime, acceptedPaymentId, bothAreReal }: Notification,
   { similar }: KnownTransaction,

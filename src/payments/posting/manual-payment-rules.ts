@@ -43,7 +43,16 @@ export function incomingManual(manual: ManualPayment, keep?: KeepAnswer): Incomi
   ];
   const sharedLocks = containedKeys(manual.transactionRef ?? '').flatMap(locksOfReference);
   const { accountId: namedAccountId } = manual;
-  return { manual, keep, locks, sharedLocks, reference, interpretations: null, namedAccountId };
+  return {
+    manual,
+    keep,
+    locks,
+    sharedLocks,
+    otherKeys: [],
+    reference,
+    interpretations: null,
+    namedAccountId,
+  };
 }
 
 export function decideManual(
@@ -168,8 +177,8 @@ function mayKeepBoth({ actor, bothAreReal }: ManualPayment): boolean {
 
 function similarError({ actor }: ManualPayment, { id, provider_trans_id: transId }: KnownPayment): AppError {
   const message =
-    `The provider has reported ${transId}, a payment of the same amount. The reference contains this id, or differs from it only in ` +
-    'O and 0, or in I and 1. ' +
+    `The provider has reported ${transId}, a payment of the same amount. The reference contains this id, differs from it only in ` +
+    'O and 0, or in I and 1, or is another id in the report. ' +
     (mayDo(actor, 'payments:assign')
       ? 'If both payments are real, send bothAreReal: true.'
       : 'If both payments are real, ask finance to record this payment.');

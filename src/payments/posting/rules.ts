@@ -98,10 +98,12 @@ export type Incoming = {
   /** Names of the advisory locks of the payment's reference, external id and idempotency key. */
   locks: string[];
   /**
-   * Names of the advisory locks of the ids that a manual reference contains. Only a payment whose own reference is such an id
-   * excludes the payment: many references can contain one word.
+   * Names of the advisory locks of the ids that a manual reference contains, or of `otherKeys`. Only a payment whose own reference is
+   * such an id excludes the payment: many references can contain one word.
    */
   sharedLocks: string[];
+  /** The other ids that a notification has for the payment, such as the id of the payer's bank, in the form of `referenceKey`. */
+  otherKeys: string[];
   /** The provider's transaction id, or the `transactionRef` of a manual payment, in the form of `referenceKey`. */
   reference: string | null;
   /** Null for a manual payment, and for money that went to a short code of another business. */
@@ -149,8 +151,8 @@ export type KnownNotification = Pick<
 export interface KnownTransaction {
   payments: KnownPayment[];
   /**
-   * Unreversed payments whose reference differs only in O and 0, or in I and 1 (`similarKey`), or with one reference that contains the
-   * other (`containedKeys`).
+   * Unreversed payments whose reference differs only in O and 0, or in I and 1 (`similarKey`), with one reference that contains the
+   * other (`containedKeys`), or whose reference is another id of the payment (`otherKeys`).
    */
   similar: KnownPayment[];
   notifications: KnownNotification[];
@@ -266,7 +268,10 @@ export const NOTIFICATION_OUTCOMES = {
 export const OTHER_SHORT_CODE = 'other_short_code';
 /** The provider repeats a transaction whose payment was reversed. */
 export const REPEATED_AFTER_REVERSAL = 'repeated_after_reversal';
-/** A manual payment of the same amount has a reference that differs only in O and 0, or in I and 1, or that contains the id. */
+/**
+ * A manual payment of the same amount has a reference that differs only in O and 0, or in I and 1, that contains the id, or that is
+ * another id in the notification.
+ */
 export const SIMILAR_REFERENCE = 'similar_reference';
 /** The manual payment of the transaction has another payment method than the provider. */
 export const OTHER_METHOD = 'other_method';

@@ -1,11 +1,12 @@
 import { type Insertable, sql } from 'kysely';
+import { readAccountNumber } from '../../accounts/account-number-rules.ts';
 import type { Tx } from '../../core/database/db.ts';
 import { lockId, lockName, takeLock } from '../../core/database/named-locks.ts';
 import { run } from '../../core/database/statements.ts';
 import type { Notifications, Row } from '../../core/database/tables.ts';
 import { externalIdKey, hasExternalIdKey } from '../../core/http/external-ids.ts';
 import { businessDay } from '../../core/values/dates.ts';
-import { containedKeys, referenceKey, similarKey } from '../../core/values/reference.ts';
+import { containedKeys, isIdKey, keysInBody, referenceKey, similarKey } from '../../core/values/reference.ts';
 import {
   type ExternalPayment,
   type Incoming,
@@ -139,52 +140,81 @@ export async function findTransactions(
 }
 
 /**
- * Finds, for each incoming payment, the unreversed payments with one reference that contains the other: for a manual payment those of
- * providers, and for a notification manual payments of the same amount within a few days.
+ * Finds, for each incoming payment, the unreversed payments with one reference that contains the other, or whose reference is another
+ * id in the notification: for a manual payment those of providers, and for a notification manual payments of the same amount within a
+ * few days.
  */
 export async function findContained(
   tx: Tx,
-  batch: readonly ({ manual: ManualPayment } | { notification: Notification })[],
+  batch: readonly Incoming[],
   timeZone: string,
 ): Promise<KnownPayment[][]> {
   const found: KnownPayment[][] = batch.map(() => []);
-  const keys = batch.map((one) =>
-    'manual' in one ? containedKeys(one.manual.transactionRef ?? '') : [one.notification.transId],
-  );
-  const asked = batch.flatMap((one, at) =>
-    (keys[at] ?? []).map((key) => ({
-      at,
-      key,
-      amount_minor: 'notification' in one ? String(one.notification.amountMinor) : null,
-      day: 'notification' in one ? businessDay(one.notification.transTime, timeZone) : null,
-    })),
-  );
+  const asked = batch.flatMap((one, at) => {
+    const isManual = 'manual' in one;
+    const { amountMinor } = isManual ? one.manual : one.notification;
+    const day = isManual ? one.manual.paymentDate : businessDay(one.notification.transTime, timeZone);
+    return keysToFind(one).map((key) => ({
+      ...{ at, key, day, is_manual: isManual, amount_minor: String(amountMinor) },
+      ...{ own_key: one.reference, account_id: one.namedAccountId },
+    }));
+  });
   if (asked.length === 0) return found;
-  const rows = await run<KnownPayment & { at: number; key: string }>(
+  const isNear = `payment_date between asked.day - ${SIMILAR_WITHIN_DAYS} and asked.day + ${SIMILAR_WITHIN_DAYS}`;
+  const rows = await run<KnownPayment & { at: number; key: string; raw_body: string | null }>(
     tx,
     `select asked.at, asked.key, found.*
-    from json_to_recordset($1::json) as asked (at int, key text, amount_minor bigint, day date)
+    from json_to_recordset($1::json) as asked (at int, key text, own_key text,
+      is_manual boolean, amount_minor bigint, day date, account_id bigint)
     cross join lateral (
       select p.*, coalesce(u.role, k.role) as recorder_role, k.permissions as key_permissions, a.customer_id
       from (
-        select * from payments
-        where reference_key = asked.key and asked.day is null and provider is not null and status <> 'reversed'
+        select payments.*, null as raw_body from payments
+        where asked.is_manual and reference_key = asked.key and asked.key <> asked.own_key
+          and provider is not null and status <> 'reversed'
         union all
-        select * from payments
-        where amount_minor = asked.amount_minor
-          and payment_date between asked.day - ${SIMILAR_WITHIN_DAYS} and asked.day + ${SIMILAR_WITHIN_DAYS}
+        select reported.*, n.raw_body from (
+          select * from payments
+          where account_id = asked.account_id and amount_minor = asked.amount_minor and ${isNear}
+          union all
+          select * from payments
+          where status = 'unmatched' and created_at > asked.day - interval '${SIMILAR_WITHIN_DAYS + 1} days'
+            and amount_minor = asked.amount_minor and ${isNear}
+        ) reported join notifications n on n.payment_id = reported.id
+        where asked.is_manual and reported.provider is not null and reported.status <> 'reversed'
+          and n.outcome is distinct from 'differs' and strpos(upper(n.raw_body), asked.key) > 0
+        union all
+        select payments.*, null from payments
+        where not asked.is_manual and amount_minor = asked.amount_minor and ${isNear}
           and provider is null and transaction_ref ~ '[^A-Za-z0-9]' and status <> 'reversed'
           and strpos(reference_key, asked.key) > 0
+        union all
+        select payments.*, null from payments
+        where not asked.is_manual and reference_key = asked.key and asked.key <> asked.own_key
+          and amount_minor = asked.amount_minor and ${isNear} and provider is null and status <> 'reversed'
       ) p left join users u on u.id = p.created_by left join api_keys k on k.id = p.api_key_id
         left join accounts a on a.id = p.account_id
     ) found`,
     [JSON.stringify(asked)],
   );
-  for (const { at, key, ...payment } of rows) {
-    const isNamed = payment.provider !== null || containedKeys(payment.transaction_ref ?? '').includes(key);
-    if (isNamed) found[at]?.push(payment);
+  for (const { at, key, raw_body: body, ...payment } of rows) {
+    const { transaction_ref: typed, reference_key: reference } = payment;
+    const isNamed =
+      body !== null
+        ? keysInBody(body).includes(key)
+        : payment.provider !== null || reference === key || containedKeys(typed ?? '').includes(key);
+    if (isNamed && !found[at]?.some(({ id }) => id === payment.id)) found[at]?.push(payment);
   }
   return found;
+}
+
+/** The ids of a payment under which `findContained` looks for another payment. */
+function keysToFind(incoming: Incoming): string[] {
+  const { reference } = incoming;
+  if ('notification' in incoming) return [incoming.notification.transId, ...incoming.otherKeys];
+  const own = reference !== null && isIdKey(reference) ? [reference] : [];
+  const contained = containedKeys(incoming.manual.transactionRef ?? '');
+  return [...own, ...contained].filter((key) => readAccountNumber(key) === undefined);
 }
 
 /**

@@ -42,7 +42,7 @@ export const unmatched = {
   'unmatched.conflict.lead':
     'The provider reported this payment, and staff recorded payments with the same transaction number. Which of them is the reported one?',
   'unmatched.conflict.similarLead':
-    'The provider reported this payment, and staff recorded a payment of the same amount. Their transaction numbers differ only in O and 0, or in I and 1, or one is part of the other text. Are they the same payment?',
+    'The provider reported this payment, and staff recorded a payment of the same amount. Their transaction numbers differ only in O and 0, or in I and 1, or one is part of the other text, or an id in the provider’s report. Are they the same payment?',
   'unmatched.conflict.manual': 'Manual payments of this transaction',
   'unmatched.conflict.paidOn': 'Paid on {date}',
   'unmatched.conflict.noAccount': 'No account',
@@ -83,7 +83,7 @@ export const unmatched = {
   'notificationFlag.other_account':
     'The notification points to another account or customer than the manual payment.',
   'notificationFlag.similar_reference':
-    'A manual payment of the same amount has a transaction number that differs only in O and 0, or in I and 1, or that contains this one.',
+    'A manual payment of the same amount has a transaction number that differs only in O and 0, or in I and 1, that contains this one, or that is another id in the report.',
   'notificationFlag.other_method': 'The manual payment has another payment method.',
   'notificationFlag.account_full': 'The amount is too large for the account.',
   'notificationFlag.repeated_after_reversal':

@@ -43,7 +43,7 @@ export const unmatched: Record<keyof typeof en, string> = {
   'unmatched.conflict.lead':
     'Mtoa huduma ametaarifu malipo haya, na wafanyakazi waliingiza malipo yenye namba ile ile ya muamala. Ni yapi kati ya haya?',
   'unmatched.conflict.similarLead':
-    'Mtoa huduma alitaarifu malipo haya, na wafanyakazi waliingiza malipo ya kiasi hicho hicho. Namba zao za muamala zinatofautiana tu kwa O na 0, au I na 1, au moja imo ndani ya nyingine. Je, ni malipo yale yale?',
+    'Mtoa huduma alitaarifu malipo haya, na wafanyakazi waliingiza malipo ya kiasi hicho hicho. Namba zao za muamala zinatofautiana tu kwa O na 0, au I na 1, au moja imo ndani ya nyingine, au imo katika taarifa ya mtoa huduma. Je, ni malipo yale yale?',
   'unmatched.conflict.manual': 'Malipo ya muamala huu yaliyoingizwa kwa mkono',
   'unmatched.conflict.paidOn': 'Yalilipwa {date}',
   'unmatched.conflict.noAccount': 'Hakuna akaunti',
@@ -85,7 +85,7 @@ export const unmatched: Record<keyof typeof en, string> = {
   'notificationFlag.other_account':
     'Arifa inaelekeza kwa akaunti au mteja mwingine kuliko ya malipo yaliyoingizwa kwa mkono.',
   'notificationFlag.similar_reference':
-    'Malipo yaliyoingizwa kwa mkono ya kiasi hicho hicho yana namba ya muamala inayotofautiana tu kwa O na 0, au I na 1, au yenye namba hii ndani yake.',
+    'Malipo yaliyoingizwa kwa mkono ya kiasi hicho hicho yana namba ya muamala inayotofautiana tu kwa O na 0, au I na 1, yenye namba hii ndani yake, au iliyo namba nyingine katika taarifa.',
   'notificationFlag.other_method': 'Malipo yaliyoingizwa kwa mkono yana njia nyingine ya malipo.',
   'notificationFlag.account_full': 'Akaunti haiwezi kupokea kiasi hiki.',
   'notificationFlag.repeated_after_reversal':
