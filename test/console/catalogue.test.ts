@@ -82,16 +82,16 @@ describe.skipIf(!HAS_BROWSER)('the catalogue', () => {
   it('creates and renames a payment method', async () => {
     const page = await console.open('/payment-methods', { viewport: PHONE });
     await page.getByRole('button', { name: 'New payment method' }).click();
-    await page.locator('dialog [name=name]:focus').fill('<b>Bank</b>');
+    await page.locator('dialog [name=name]:focus').fill('<b>Cheque</b>');
     await field(page, 'code').fill('Not a code');
     await page.keyboard.press('Enter');
-    await page.locator('dialog [name=code][aria-invalid=true]:focus').fill('bank');
+    await page.locator('dialog [name=code][aria-invalid=true]:focus').fill('cheque');
     await page.keyboard.press('Enter');
-    await page.getByRole('link', { name: '<b>Bank</b>' }).click();
+    await page.getByRole('link', { name: '<b>Cheque</b>' }).click();
     await expectAccessible(page);
-    await page.locator('dialog [name=name]:focus').fill('Bank');
+    await page.locator('dialog [name=name]:focus').fill('Cheque');
     await page.keyboard.press('Enter');
-    await page.getByRole('link', { name: 'Bank' }).waitFor();
+    await page.getByRole('link', { name: 'Cheque', exact: true }).waitFor();
     await page.context().close();
     console.complaints.splice(0); // The browser reports the answer 400.
   });
