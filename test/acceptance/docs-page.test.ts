@@ -93,14 +93,32 @@ describe.skipIf(!HAS_BROWSER)('in a browser that can reach only a new service', 
     return opened;
   }
 
+  /** The description of these operations with their successful answers, and the schemas to which they refer. */
   function documentOfUsed(): OpenAPIV3_1.Document {
-    const paths = Object.entries(whole.paths ?? {}).map(([path, methods]) => {
-      const used = Object.entries(methods ?? {}).filter(([method]) =>
-        USED.has(`${method.toUpperCase()} ${path}`),
+    const paths: Record<string, Record<string, unknown>> = {};
+    for (const { name, method, path } of operations) {
+      const key = method.toLowerCase() as 'get';
+      if (!USED.has(name)) continue;
+      const operation = whole.paths?.[path]?.[key];
+      const successes = Object.entries(operation?.responses ?? {}).filter(([status]) =>
+        status.startsWith('2'),
       );
-      return [path, Object.fromEntries(used)] as const;
-    });
-    return { ...whole, paths: Object.fromEntries(paths.filter(([, used]) => Object.keys(used).length > 0)) };
+      paths[path] = {
+        ...paths[path],
+        [key]: { ...operation, responses: Object.fromEntries(successes) },
+      };
+    }
+    const schemas: Record<string, OpenAPIV3_1.SchemaObject> = {};
+    const addSchemasOf = (value: unknown) => {
+      for (const [, name = ''] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
+        const schema = whole.components?.schemas?.[name];
+        if (!schema || name in schemas) continue;
+        schemas[name] = schema;
+        addSchemasOf(schema);
+      }
+    };
+    addSchemasOf([paths, { ...whole.components, schemas: {} }]);
+    return { ...whole, paths, components: { ...whole.components, schemas } };
   }
 
   function operationOf(name: string): Operation {
