@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { eventually, untilPasses } from '../support/waiting.ts';
 import { cleanUpAfterwards, launch, newFolder, processesIn, ROOT, runToEnd } from './process.ts';
 
 /** Runs of tests that are stopped, interrupted or killed. Their files are in the folder killed-run. */
-vi.setConfig({ testTimeout: 180_000 });
 cleanUpAfterwards();
 
 const FOLDER = join('test', 'acceptance', 'killed-run');
@@ -13,10 +13,10 @@ const RUN_TESTS = [
   ...[process.execPath, join(ROOT, 'node_modules', 'vitest', 'vitest.mjs')],
   ...['run', '--config', join(FOLDER, 'vitest.config.ts')],
 ];
-const PATIENCE = { timeout: 60_000, interval: 50 };
 
 /** Parts of the commands of processes that a run starts. */
-const PROGRAMS = ['dist/server.js', '/postgres -D', 'sleep 1001', 'sleep 1002', 'guardian of tests'];
+const SHELLS = ['sleep 1001', 'sleep 1002', 'guardian of tests'];
+const PROGRAMS = [...SHELLS, 'dist/server.js', '/postgres -D'];
 
 let dataDir: string;
 
@@ -44,7 +44,7 @@ describe.runIf(process.platform !== 'win32')('a run of tests', () => {
   ] as const)(
     'leaves no process when %s (%s), and the next run removes its folders',
     async (_how, signal, sign) => {
-      const run = await startRun();
+      const run = await startRun({ withService: false });
       process.kill(sign * run.runner, signal); // A terminal signals the process group.
       await run.untilNothingRuns();
       expect(await run.foldersAfterNextRun()).toEqual([]);
@@ -61,20 +61,20 @@ describe.runIf(process.platform !== 'win32')('a run of tests', () => {
 });
 
 /** Starts a run. Waits until a worker has started programs and, by default, another worker is blocked in a test. */
-async function startRun({ withBlockedWorker = true } = {}) {
+async function startRun({ withBlockedWorker = true, withService = true } = {}) {
   const temporary = await newFolder();
   const files = withBlockedWorker ? ['programs', 'blocked'] : ['programs'];
-  const environment = { TMPDIR: temporary, DATA_DIR: dataDir };
+  const programs = withService ? PROGRAMS : SHELLS;
+  const environment = { TMPDIR: temporary, ...(withService && { DATA_DIR: dataDir }) };
   const { child, ended, output } = launch([...RUN_TESTS, ...files], ROOT, environment);
   const runner = child.pid ?? 0;
-  const started = await vi.waitFor(async () => {
-    expect(output()).toContain('The service is ready.');
+  const started = await untilPasses(async () => {
     if (withBlockedWorker) expect(output()).toContain('The worker is blocked.');
     const family = await familyOf(runner);
     const commands = family.map(({ command }) => command);
-    for (const program of PROGRAMS) expect(commands).toContainEqual(expect.stringContaining(program));
+    for (const program of programs) expect(commands).toContainEqual(expect.stringContaining(program));
     return family;
-  }, PATIENCE);
+  });
 
   async function running(): Promise<string[]> {
     const now = new Set((await listProcesses()).map(({ id }) => id));
@@ -88,7 +88,7 @@ async function startRun({ withBlockedWorker = true } = {}) {
     ended,
     /** The processes of the run that still run. */
     running,
-    untilNothingRuns: () => vi.waitFor(async () => expect(await running()).toEqual([]), PATIENCE),
+    untilNothingRuns: () => eventually(running).toEqual([]),
     /** Runs a short test. @returns what the temporary folder of both runs then contains. */
     async foldersAfterNextRun(): Promise<string[]> {
       const next = await runToEnd([...RUN_TESTS, 'short'], { TMPDIR: temporary });
