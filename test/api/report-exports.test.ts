@@ -79,6 +79,18 @@ describe('a long export', () => {
     expect(text.split('\r\n')).toHaveLength(ROWS + 2);
   });
 
+  it('answers HEAD with the headers of the file and no export', async () => {
+    const { status, headers, text } = await service.call('HEAD', '/reports/payments?format=csv');
+    expect([status, text, headers.get('content-type')]).toEqual([200, '', 'text/csv; charset=utf-8']);
+    expect(headers.get('content-length')).toBeNull();
+    const json = await fetch(`${service.origin}/api/reports/payments`, {
+      method: 'HEAD',
+      headers: { authorization: `Bearer ${service.adminToken}` },
+    });
+    expect([json.status, await json.text()]).toEqual([200, '']);
+    expect(await exportsRunning(service)).toBe(0);
+  });
+
   it('resets the connection when the database ends it midway', async () => {
     const { response } = await startReading();
     expect(response.statusCode).toBe(200);

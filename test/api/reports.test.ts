@@ -742,18 +742,6 @@ describe('GET /reports/payments', () => {
     expect(body.error.details.fields.map(({ path }: Any) => path)).toEqual(['startDate']);
   });
 
-  it('answers HEAD with the headers of the file and no export', async () => {
-    const { status, headers, text } = await service.call('HEAD', '/reports/payments?format=csv');
-    expect([status, text, headers.get('content-type')]).toEqual([200, '', 'text/csv; charset=utf-8']);
-    expect(headers.get('content-length')).toBeNull();
-    const json = await fetch(`${service.origin}/api/reports/payments`, {
-      method: 'HEAD',
-      headers: { authorization: `Bearer ${service.adminToken}` },
-    });
-    expect([json.status, await json.text()]).toEqual([200, '']);
-    expect(await exportsRunning(service)).toBe(0);
-  });
-
   it.each([
     ['format=xml', ['format']],
     ['format=csv&page=2&limit=10', ['page', 'limit']],

@@ -93,7 +93,8 @@ export function createPrinter(config: Config): Printer {
     timeoutMs: config.limits.printMs,
   });
   const versions: Partial<Record<Template, string>> = {};
-  const versionOf = (template: Template) => (versions[template] ??= printerVersion(template, companyLogo?.bytes));
+  const versionOf = (template: Template) =>
+    (versions[template] ??= printerVersion(template, companyLogo?.bytes));
   const characters = fontCharacters(regularFonts());
 
   const prepare = (document: PrintedDocument) => replaceUnprintable(characters, document);
