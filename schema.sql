@@ -1070,6 +1070,9 @@ create table provider_watches (
   read_id bigint not null default 0,
   last_heard_at timestamp(3) with time zone,
   silent_since timestamp(3) with time zone,
+  missed_from timestamp(3) with time zone,
+  missed_until timestamp(3) with time zone,
+  constraint provider_watches_missed CHECK (((missed_from IS NULL) = (missed_until IS NULL))),
   constraint provider_watches_pkey PRIMARY KEY (provider)
 );
 

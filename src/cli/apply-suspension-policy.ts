@@ -4,6 +4,8 @@ import { describeLateness } from '../accounts/status/suspension-rules.ts';
 import { type AccountToSuspend, findAccountsToSuspend } from '../accounts/status/suspension-store.ts';
 import { findAutoSuspendPlanIds } from '../catalogue/pay-plans/store.ts';
 import { type Context, today } from '../core/context.ts';
+import { businessDay } from '../core/values/dates.ts';
+import { readCoveredUntil } from '../mobile-money/lost-notifications/coverage-commands.ts';
 import { readArguments, runCommand, withDatabase } from './connect.ts';
 
 const USAGE =
@@ -19,11 +21,16 @@ await runCommand(async (config) => {
 
 async function list(context: Context): Promise<void> {
   const day = today(context);
+  const coveredDay = businessDay(await readCoveredUntil(context), context.config.BUSINESS_TIMEZONE);
   let count = 0;
   for (const payplanId of await findAutoSuspendPlanIds(context.db)) {
     let after: AccountToSuspend | undefined;
     do {
-      const page = await findAccountsToSuspend(context.db, day, { payplanId, after, limit: PAGE_SIZE });
+      const page = await findAccountsToSuspend(context.db, coveredDay, {
+        payplanId,
+        after,
+        limit: PAGE_SIZE,
+      });
       for (const account of page) {
         const why = describeLateness(account, day);
         console.log(`${formatAccountNumber(account.id)}  active → suspended  ${why}`);
@@ -39,8 +46,11 @@ async function list(context: Context): Promise<void> {
 async function apply(context: Context): Promise<void> {
   const stop = new AbortController();
   process.on('SIGINT', () => stop.abort()); // `on`, not `once`: npm sends the signal a second time.
-  const count = await suspendLateAccounts(context, stop.signal, (suspended) =>
-    console.log(`${suspended} accounts suspended …`),
+  const count = await suspendLateAccounts(
+    context,
+    await readCoveredUntil(context),
+    stop.signal,
+    (suspended) => console.log(`${suspended} accounts suspended …`),
   );
   console.log(`${stop.signal.aborted ? 'Stopped: ' : ''}${count} accounts were suspended for non-payment.`);
 }

@@ -254,7 +254,7 @@ class DemoYear {
     if (!this.moveTo(date, HOURS.jobs)) return;
     const { signal } = new AbortController();
     await activateDueAccounts(context, signal);
-    await suspendLateAccounts(context, signal);
+    await suspendLateAccounts(context, context.clock.now(), signal);
     if (!this.moveTo(date, HOURS.sales)) return;
     while (this.openingDates[0] === date) {
       this.openingDates.shift();

@@ -234,7 +234,7 @@ it('imports an account again under its number after an undo, although it was sus
     accounts: [header, 'A-6,,C-6,IMP-84,Suspended and back,2026-09-01'],
   });
   const path = '/accounts/by-external-id/A-6';
-  await suspendLateAccounts(service.context, new AbortController().signal);
+  await suspendLateAccounts(service.context, service.context.clock.now(), new AbortController().signal);
   const { accountNumber, status } = (await service.call('GET', path)).body.data;
   expect(status).toBe('suspended');
   expect(await runImportJob(service, first.id, 'undo')).toMatchObject({ status: 'undone' });

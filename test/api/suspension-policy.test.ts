@@ -77,7 +77,7 @@ async function newSuspended(plan: object = {}) {
 }
 
 function run(): Promise<number> {
-  return suspendLateAccounts(service.context, new AbortController().signal);
+  return suspendLateAccounts(service.context, service.context.clock.now(), new AbortController().signal);
 }
 
 async function historyOf(id: number) {
@@ -193,9 +193,13 @@ describe('the suspension policy', () => {
     const heard: number[] = [];
     const stopped = new AbortController();
     stopped.abort();
-    expect(await suspendLateAccounts(service.context, stopped.signal)).toBe(0);
+    expect(await suspendLateAccounts(service.context, service.context.clock.now(), stopped.signal)).toBe(0);
     const signal = new AbortController().signal;
-    expect(await suspendLateAccounts(service.context, signal, (count) => heard.push(count))).toBe(451);
+    expect(
+      await suspendLateAccounts(service.context, service.context.clock.now(), signal, (count) =>
+        heard.push(count),
+      ),
+    ).toBe(451);
     expect(heard).toEqual([200, 400, 451]);
   });
 
@@ -402,5 +406,41 @@ describe('npm run apply-policy', () => {
     const { status, stdout, stderr } = await command('--dryrun');
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toMatch(/^Usage: npm run apply-policy/);
+  });
+});
+
+describe('after an outage of the service', () => {
+  /** Notifications of the weeks before now, one each minute for four hours around the present hour. */
+  async function addHistory() {
+    for (const week of [1, 2, 3]) {
+      await sql`
+        insert into notifications (provider, raw_body, status, failure, source, received_at)
+        select 'mobilemoney', 'history', 'rejected', 'history', 'webhook',
+          business_now() - ${week * 7} * interval '1 day' + n * interval '1 minute'
+        from generate_series(-120, 120) n`.execute(service.context.db);
+    }
+  }
+  const runAt = async (time: string) => {
+    service.clock.set(new Date(time));
+    await runJobs(service);
+  };
+
+  it('suspends nobody whose days of grace ended in the outage, until the provider has had a day to deliver', async () => {
+    const account = await newPolicyAccount();
+    const earlier = await newPolicyAccount({ graceDays: 6 });
+    // Earlier tests have run the jobs at later times.
+    await sql`delete from provider_watches`.execute(service.context.db);
+    await runAt('2026-03-16T20:30:00Z');
+    await addHistory();
+    await runAt('2026-03-16T21:30:00Z'); // 17 March in Nairobi
+    expect((await accountNow(service, account.id)).status).toBe('active');
+    expect((await accountNow(service, earlier.id)).status).toBe('suspended');
+    // A second outage extends the first one.
+    for (const time of ['2026-03-17T21:00:00Z', '2026-03-18T20:59:00Z']) {
+      await runAt(time);
+      expect((await accountNow(service, account.id)).status).toBe('active');
+    }
+    await runAt('2026-03-18T21:01:00Z');
+    expect((await accountNow(service, account.id)).status).toBe('suspended');
   });
 });

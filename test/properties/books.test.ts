@@ -396,9 +396,11 @@ async function take(journal: Journal, next: Step): Promise<void> {
         run.wait(next.days);
         return run.attempt((context) => activateDueAccounts(context, signal));
       case 'run the policy': {
-        const suspended = await run.attempt((context) => suspendLateAccounts(context, signal));
+        const suspended = await run.attempt((context) =>
+          suspendLateAccounts(context, context.clock.now(), signal),
+        );
         // Running it twice changes nothing more.
-        expect(await suspendLateAccounts(run.context, signal)).toBe(0);
+        expect(await suspendLateAccounts(run.context, run.context.clock.now(), signal)).toBe(0);
         if (suspended) count('suspended by the policy');
         return suspended;
       }

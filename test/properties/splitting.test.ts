@@ -123,7 +123,7 @@ async function live(
     }
     // The minute job does the same.
     await activateDueAccounts(run.context, signal);
-    await suspendLateAccounts(run.context, signal);
+    await suspendLateAccounts(run.context, run.context.clock.now(), signal);
   }
 }
 

@@ -743,6 +743,8 @@ export interface ProviderStatementTotals {
 
 export interface ProviderWatches {
   last_heard_at: TimestampColumn | null;
+  missed_from: TimestampColumn | null;
+  missed_until: TimestampColumn | null;
   provider: string;
   read_id: Generated<Int8>;
   read_until: TimestampColumn;

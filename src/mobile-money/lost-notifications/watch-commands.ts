@@ -26,6 +26,7 @@ import {
   type ReadNotification,
   readNotifications,
   recordExplanation,
+  recordMissed,
   recordRead,
   recordSilence,
   storeSegments,
@@ -66,6 +67,7 @@ async function readNext(
 ): Promise<{ isMore: boolean; gapCount: number }> {
   const watch = await tryLockWatch(tx, provider.name);
   if (!watch) return { isMore: false, gapCount: 0 };
+  if (await hasMissed(tx, context, watch)) await recordMissed(tx, provider.name, watch.read_until);
   const rows = await readNotifications(tx, watch, READ_AT_ONCE);
   const isMore = rows.length === READ_AT_ONCE;
   const last = rows.at(-1);
@@ -73,6 +75,16 @@ async function readNext(
   if (!isMore) await moveToPresent(tx, provider.name);
   const gapCount = provider.readBalance ? await followBalances(tx, context, log, provider, rows) : 0;
   return { isMore, gapCount };
+}
+
+/** Whether the service did not run for a time in which the provider usually sends notifications. Otherwise it reads every minute. */
+async function hasMissed(
+  tx: Tx,
+  { clock }: Context,
+  { provider, read_until: readUntil }: WatchRow,
+): Promise<boolean> {
+  const periods = usualPeriods(new Date(readUntil), clock.now());
+  return periods.length > 0 && isUsuallyHeard(await countNotifications(tx, provider, periods, USUAL_COUNT));
 }
 
 async function followBalances(

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Db, Tx } from '../../core/database/db.ts';
 import type { BalanceGapState, Row } from '../../core/database/tables.ts';
 import type { Page } from '../../core/http/envelope.ts';
@@ -239,6 +239,10 @@ export async function countNotifications(
   return rows.map(({ count }) => count);
 }
 
+/** The start of the missed period if it ends now: that of the last one if its backlog may still arrive (BACKLOG_MS). */
+const missedSince = (since: RawBuilder<unknown>) =>
+  sql`case when missed_until > business_now() - interval '1 day' then missed_from else ${since} end`;
+
 /** @returns whether the silence is new. */
 export async function recordSilence(tx: Tx, provider: string, since: string): Promise<boolean> {
   const { numAffectedRows } = await sql`
@@ -247,10 +251,16 @@ export async function recordSilence(tx: Tx, provider: string, since: string): Pr
   return numAffectedRows === 1n;
 }
 
+/** Records that the service did not run, so that notifications were missed. */
+export async function recordMissed(tx: Tx, provider: string, since: string): Promise<void> {
+  await sql`update provider_watches set missed_from = ${missedSince(sql`${since}::timestamptz`)}, missed_until = business_now()
+    where provider = ${provider}`.execute(tx);
+}
+
 /** @returns whether there was a silence. */
 export async function endSilence(tx: Tx, provider: string): Promise<boolean> {
   const { numAffectedRows } = await sql`
-    update provider_watches set silent_since = null
+    update provider_watches set missed_from = ${missedSince(sql`silent_since`)}, missed_until = business_now(), silent_since = null
     where provider = ${provider} and silent_since is not null`.execute(tx);
   return numAffectedRows === 1n;
 }

@@ -1,0 +1,84 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expectBooksToBalance } from '../support/books.ts';
+import { accountNow, breakPosting, dataOf, newAccount, pay } from '../support/harness.ts';
+import { useProvider } from '../support/provider.ts';
+
+// A customer who has paid is not suspended because an outage keeps the payment away from the books.
+
+const test = useProvider();
+const { service } = test;
+let payplanId = 0;
+
+beforeAll(async () => {
+  service.clock.set(new Date('2026-03-02T09:00:00Z'));
+  const plan = {
+    ...{ name: 'Weekly', deposit: 1000, instalmentAmount: 100, instalmentCount: 10, frequency: 'weekly' },
+    ...{ graceDays: 7, autoSuspend: true },
+  };
+  payplanId = (await dataOf(service.call('POST', '/payplans', plan), 201)).id;
+  await test.runsMinuteJobs();
+});
+afterAll(() => expectBooksToBalance(service.context));
+
+/** Moves the clock, and runs the minute jobs and the pulls that they queue. */
+async function runsAt(time: string): Promise<void> {
+  service.clock.set(new Date(time));
+  await test.runsMinuteJobs();
+}
+
+/** Moves the clock as if all payments until then were pulled. */
+async function pulledUntil(time: string): Promise<void> {
+  service.clock.set(new Date(time));
+  await sql`update provider_pulls set complete_until = business_now(), lost_from = null, lost_until = null`.execute(
+    service.context.db,
+  );
+}
+
+/** An account that has paid its deposit. Its days of grace end two weeks after the activation. */
+async function newPolicyAccount(activationDate: string) {
+  const account = await newAccount(service, { payplanId, activationDate });
+  await pay(service, account.id, 1000, { paymentDate: activationDate });
+  return account;
+}
+const statusOf = async ({ id }: { id: number }) => (await accountNow(service, id)).status;
+
+it('waits for the pull of payments that were made before the days of grace ended', async () => {
+  const [payer, late, earlier] = [
+    await newPolicyAccount('2026-03-02'),
+    await newPolicyAccount('2026-03-02'),
+    await newPolicyAccount('2026-03-01'),
+  ];
+  await pulledUntil('2026-03-16T09:00:00Z');
+  test.api.failures.isDown = true;
+  test.pays(payer.accountNumber, 10_000n);
+  await runsAt('2026-03-16T21:30:00Z'); // 17 March in Nairobi
+  expect([await statusOf(payer), await statusOf(late), await statusOf(earlier)]).toEqual([
+    ...['active', 'active', 'suspended'],
+  ]);
+  test.api.failures.isDown = false;
+  await runsAt('2026-03-16T22:00:00Z');
+  await runsAt('2026-03-16T22:15:00Z');
+  expect([await statusOf(payer), await statusOf(late)]).toEqual(['active', 'suspended']);
+});
+
+it('waits for stored notifications whose posting failed, for at most a week', async () => {
+  await pulledUntil('2026-04-01T09:00:00Z');
+  const [payer, late] = [await newPolicyAccount('2026-03-18'), await newPolicyAccount('2026-03-18')];
+  const mend = await breakPosting(service, 10_017);
+  try {
+    expect(await test.delivers(test.pays(payer.accountNumber, 10_017n))).toBe('pending');
+    for (const time of ['2026-04-01T21:30:00Z', '2026-04-08T06:00:00Z']) {
+      await pulledUntil(time);
+      await test.runsMinuteJobs();
+      expect([await statusOf(payer), await statusOf(late)]).toEqual(['active', 'active']);
+    }
+    await pulledUntil('2026-04-08T22:00:00Z');
+    await test.runsMinuteJobs();
+    expect(await statusOf(late)).toBe('suspended');
+  } finally {
+    await mend();
+  }
+  await runsAt('2026-04-08T22:30:00Z');
+  expect((await accountNow(service, payer.id)).paid).toBe(1100.17);
+});
