@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import http from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { committedDescription } from './api-description.ts';
 
 export interface Answer {
@@ -37,18 +38,14 @@ export function createCaller(base: string): Caller {
 /** Connections are used again, as by most clients. */
 const agent = new http.Agent({ keepAlive: true });
 
-/** `fetch` would take most of the processor time of a run. */
+/** Takes less processor time than `fetch`, for thousands of calls. */
 function send(url: string, { method, headers, body }: GivenRequest): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const length = body !== undefined && { 'content-length': Buffer.byteLength(body) };
     const request = http.request(url, { agent, method, headers: { ...length, ...headers } }, (response) => {
-      let text = '';
-      response.setEncoding('utf8');
-      response.on('data', (part: string) => {
-        text += part;
-      });
-      response.once('error', reject);
-      response.once('end', () => resolve(readAnswer(response, text)));
+      buffer(response)
+        .then((bytes) => resolve(readAnswer(response, bytes)))
+        .catch(reject);
     });
     request.once('error', reject);
     request.end(body);
@@ -61,7 +58,8 @@ interface GivenRequest {
   body?: string;
 }
 
-function readAnswer({ statusCode = 0, headersDistinct }: http.IncomingMessage, text: string): Answer {
+function readAnswer({ statusCode = 0, headersDistinct }: http.IncomingMessage, bytes: Buffer): Answer {
+  const text = new TextDecoder().decode(bytes); // without a byte order mark
   const headers = new Headers();
   for (const [name, values = []] of Object.entries(headersDistinct))
     for (const value of values) headers.append(name, value);
