@@ -28,13 +28,13 @@ export const PROCESS_TESTS = [
 ];
 
 /**
- * Tests of the API that `npm test` leaves out, because they are long, and are not about money, rights or durability: sizes and orders of
- * lists, the API description and its pages, formats of files, and the operation of a service. `npm run test:all` has them.
+ * Long tests of the API that `npm test` leaves out: sizes and orders of lists, the API description and its pages, formats of files, and
+ * the operation of a service. Their subject is not money, rights or durability. `npm run test:all` has them.
  */
 export const LONG_API_TESTS = [
   'test/api/{large-lists,lists,page-sizes,report-exports,spreadsheet-imports}.test.ts',
   'test/api/{description,docs,example-parameters}.test.ts',
-  'test/api/{connections,health,metrics,missing-schema,provider-status,replica}.test.ts',
+  'test/api/{connections,health,metrics,missing-schema}.test.ts',
 ];
 
 /** `npm test`: needs only what `npm ci` installs, and passes on every machine. `npm run test:all` adds the rest. */

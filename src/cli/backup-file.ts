@@ -172,16 +172,18 @@ async function readContents(
   source: Reader,
   use: (table: Table, rows: AsyncGenerator<Buffer>) => Promise<void>,
 ): Promise<Foot> {
-  const checksums: string[] = [];
+  const read: Contents[] = [];
   for (const table of tables) {
     const hash = createHash('sha256');
-    await use(table, hashed(source.table(), hash));
-    checksums.push(hash.digest('hex'));
+    const contents = { rows: 0, sha256: '' };
+    await use(table, counted(source.table(), hash, contents));
+    read.push({ ...contents, sha256: hash.digest('hex') });
   }
   const foot = readJson<Foot>(await source.line());
   await source.end();
   for (const [index, { name }] of tables.entries()) {
-    if (foot.tables[index]?.sha256 !== checksums[index])
+    const [stated, found] = [foot.tables[index], read[index]];
+    if (stated?.sha256 !== found?.sha256 || stated?.rows !== found?.rows)
       throw new BackupError(`The rows of ${name} in the backup file do not match their checksum.`);
   }
   return foot;
@@ -238,9 +240,15 @@ async function contentsOf(client: pg.ClientBase, table: Table): Promise<Contents
   }
 }
 
-async function* hashed(chunks: AsyncIterable<Buffer>, hash: ReturnType<typeof createHash>) {
+/** Hashes the rows, and counts them: each row is a line. */
+async function* counted(
+  chunks: AsyncIterable<Buffer>,
+  hash: ReturnType<typeof createHash>,
+  contents: Pick<Contents, 'rows'>,
+) {
   for await (const chunk of chunks) {
     hash.update(chunk);
+    for (let at = chunk.indexOf('\n'); at >= 0; at = chunk.indexOf('\n', at + 1)) contents.rows += 1;
     yield chunk;
   }
 }
@@ -312,12 +320,14 @@ async function* gunzip(file: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   }
 }
 
-function readJson<T>(line: string): T {
+function readJson<T extends { tables: unknown[] }>(line: string): T {
   try {
-    return JSON.parse(line) as T;
-  } catch (cause) {
-    throw new BackupError('The file is damaged.', { cause });
+    const value = JSON.parse(line) as T | null;
+    if (Array.isArray(value?.tables)) return value;
+  } catch {
+    // The same message as for a line of another form.
   }
+  throw new BackupError('The file is damaged.');
 }
 
 function target({ name, columns }: Table): string {

@@ -19,6 +19,11 @@ await runCommand(async (config) => {
   const open = () => openBackup(createReadStream(file));
   const backup = await open();
   await refuseIfUnknown(backup.head.migrations);
+  // Reading a large file takes long, so a database in use is refused before. It is read again after the lock.
+  if (config.directUrl !== '')
+    await withConnection(config, (connection) =>
+      withPreparationLock(connection, config, (_db, client) => refuseIfInUse(client)),
+    );
   // Refuses a damaged file before anything is created. A pipe can be read only once, so there only `load` notices the damage.
   if (found.isFile()) await (await open()).check();
   const rows = await withConnection(config, (connection) =>

@@ -38,7 +38,7 @@ async function query<Row extends pg.QueryResultRow>(url: Connection, text: strin
 async function rowCounts(url: Connection): Promise<Record<string, number>> {
   const tables = await query<{ name: string }>(
     url,
-    `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition`,
+    `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`,
   );
   const counts = tables.map(({ name }) => `select '${name}' as name, count(*)::int as count from ${name}`);
   const rows = await query<{ name: string; count: number }>(url, counts.join(' union all '));

@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
 import { findRunningEmbeddedPostgres } from '../../src/platform/embedded-postgres/supervisor.ts';
+import { NoAnswer } from '../support/http.ts';
 import { eventually } from '../support/waiting.ts';
 import { expectBooksToHold } from './books.ts';
 import { openAccount, read, registerAdmin } from './client.ts';
@@ -35,7 +36,7 @@ test('a bulk call that kill -9 interrupted is completed by its repeat: every pay
   const interrupted = send().catch((error: unknown) => error);
   await eventually(paid).toBeGreaterThan(0);
   await service.kill();
-  expect(await interrupted).toBeInstanceOf(TypeError); // fetch got no answer.
+  expect(await interrupted).toBeInstanceOf(NoAnswer);
   service = await start();
   const before = await paid();
   const answer = await send();

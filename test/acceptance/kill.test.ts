@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { findRunningEmbeddedPostgres } from '../../src/platform/embedded-postgres/supervisor.ts';
-import { notification } from '../support/http.ts';
+import { NoAnswer, notification } from '../support/http.ts';
 import { until } from '../support/waiting.ts';
 import { expectBooksToHold } from './books.ts';
 import { cents, openAccount, type PaymentSeen, read, readPayments, registerAdmin, sumOf } from './client.ts';
@@ -90,7 +90,7 @@ async function write(name: string, writer: number): Promise<void> {
     const amount = 1 + ((writer * 7 + n * 13) % 499);
     sent.set(reference, amount);
     const status = await send(reference, amount).catch((error: unknown) => {
-      if (error instanceof TypeError) return undefined; // This is how fetch reports that nobody answers any more.
+      if (error instanceof NoAnswer) return undefined;
       throw error;
     });
     // PostgreSQL may end shortly before the service.

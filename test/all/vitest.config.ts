@@ -41,7 +41,7 @@ export default defineConfig({
         test: {
           ...QUICK,
           name: 'quick',
-          env: { ...QUICK.env, KILL_ROUNDS: '6' },
+          env: { ...QUICK.env, KILL_ROUNDS: process.env.KILL_ROUNDS ?? '6' },
           exclude: [...QUICK.exclude, ...leftOut],
           sequence: order,
         },

@@ -607,8 +607,21 @@ describe('what was done', () => {
     expect(rows).toEqual([
       { actor: 'admin@example.com', action: 'payment.record', request_id: 'audit-me-1', amount: '700' },
     ]);
-    await expect(sql`update audit_entries set actor = 'x'`.execute(db)).rejects.toThrow('never edited');
-    await expect(sql`delete from ledger_entries`.execute(db)).rejects.toThrow('never edited');
+    for (const [table, change] of [
+      ['ledger_entries', 'amount_minor = amount_minor + 1'],
+      ['audit_entries', "actor = 'nobody'"],
+    ])
+      for (const statement of [`update ${table} set ${change}`, `delete from ${table}`, `truncate ${table}`])
+        await expect(sql.raw(statement).execute(db), statement).rejects.toThrow('never edited');
     await expect(sql`update payments set amount_minor = 1`.execute(db)).rejects.toThrow('cannot be edited');
+  });
+
+  it('has no event whose ledger entries do not sum to zero', async () => {
+    const { id } = await newAccount(service);
+    const unbalanced = sql`
+      insert into ledger_entries (id, event_id, event, ledger_account, account_id, amount_minor, value_date)
+      overriding system value
+      values (90000000, 90000000, 'account_opened', 'receivable', ${id}, 1, current_date)`;
+    await expect(unbalanced.execute(service.context.db)).rejects.toThrow('must sum to zero');
   });
 });

@@ -374,6 +374,7 @@ describe.skipIf(!HAS_BROWSER)('the console under attack', async () => {
 
       await visit(page, `<iframe src="${console.origin}/find"></iframe>`);
       const frame = page.frames().find((one) => one !== page.mainFrame());
+      await page.waitForLoadState('networkidle'); // A framed console would have drawn itself.
       expect(await frame?.locator('.avatar, input[name=email]').count()).toBe(0);
       const response = await fetch(`${console.origin}/find`);
       expect(response.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");

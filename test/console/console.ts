@@ -25,10 +25,6 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 
 export const DESKTOP = { width: 1280, height: 900 };
 export const PHONE = { width: 360, height: 740 };
-export const SIZES = [
-  ['desktop', DESKTOP],
-  ['phone', PHONE],
-] as const;
 
 export const PASSWORD = 'a long enough password';
 
@@ -103,7 +99,8 @@ export function useConsole(environment: Record<string, string> = {}): ConsoleTes
         emptied[locale] = [...(emptied[locale] ?? []), page];
       }),
     );
-    complaints.splice(0); // Of requests that the end of the test has interrupted.
+    // Other late messages are about requests that the end of the test has interrupted.
+    left.push(...complaints.splice(0).filter((message) => message.startsWith('request to')));
     expect(left, 'messages of the browser, and requests to other hosts').toEqual([]);
   });
   afterAll(closePages);

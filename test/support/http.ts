@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import http from 'node:http';
 import { buffer } from 'node:stream/consumers';
+import { gunzipSync } from 'node:zlib';
 import { committedDescription } from './api-description.ts';
 
 export interface Answer {
@@ -38,16 +39,22 @@ export function createCaller(base: string): Caller {
 /** Connections are used again, as by most clients. */
 const agent = new http.Agent({ keepAlive: true });
 
-/** Takes less processor time than `fetch`, for thousands of calls. */
+/** The connection ended before the whole answer arrived. */
+export class NoAnswer extends Error {}
+
+/** Takes less processor time than `fetch`, for thousands of calls. @throws NoAnswer */
 function send(url: string, { method, headers, body }: GivenRequest): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const length = body !== undefined && { 'content-length': Buffer.byteLength(body) };
-    const request = http.request(url, { agent, method, headers: { ...length, ...headers } }, (response) => {
+    const giveUp = (cause: unknown) => reject(new NoAnswer(`${method} ${url} got no answer`, { cause }));
+    const given = { 'accept-encoding': 'gzip', ...length, ...headers };
+    const request = http.request(url, { agent, method, headers: given }, (response) => {
       buffer(response)
-        .then((bytes) => resolve(readAnswer(response, bytes)))
+        .catch(giveUp)
+        .then((bytes) => bytes && resolve(readAnswer(response, bytes)))
         .catch(reject);
     });
-    request.once('error', reject);
+    request.once('error', giveUp);
     request.end(body);
   });
 }
@@ -59,10 +66,11 @@ interface GivenRequest {
 }
 
 function readAnswer({ statusCode = 0, headersDistinct }: http.IncomingMessage, bytes: Buffer): Answer {
-  const text = new TextDecoder().decode(bytes); // without a byte order mark
   const headers = new Headers();
   for (const [name, values = []] of Object.entries(headersDistinct))
     for (const value of values) headers.append(name, value);
+  const plain = headers.get('content-encoding') === 'gzip' && bytes.length > 0 ? gunzipSync(bytes) : bytes;
+  const text = new TextDecoder().decode(plain); // without a byte order mark
   const isJson = text !== '' && headers.get('content-type')?.includes('json');
   return { status: statusCode, headers, text, body: isJson ? JSON.parse(text) : undefined };
 }
