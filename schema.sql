@@ -703,6 +703,14 @@ CREATE INDEX ledger_entries_account ON public.ledger_entries USING btree (accoun
 CREATE INDEX ledger_entries_credit_move ON public.ledger_entries USING btree (credit_move_id) WHERE (credit_move_id IS NOT NULL);
 CREATE INDEX ledger_entries_payment ON public.ledger_entries USING btree (payment_id);
 
+create table missed_periods (
+  id bigint not null generated always as identity,
+  provider text not null,
+  from_time timestamp(3) with time zone not null,
+  until_time timestamp(3) with time zone not null,
+  constraint missed_periods_pkey PRIMARY KEY (id)
+);
+
 create table notifications (
   id bigint not null generated always as identity,
   provider text not null,
@@ -1070,9 +1078,6 @@ create table provider_watches (
   read_id bigint not null default 0,
   last_heard_at timestamp(3) with time zone,
   silent_since timestamp(3) with time zone,
-  missed_from timestamp(3) with time zone,
-  missed_until timestamp(3) with time zone,
-  constraint provider_watches_missed CHECK (((missed_from IS NULL) = (missed_until IS NULL))),
   constraint provider_watches_pkey PRIMARY KEY (provider)
 );
 

@@ -1,4 +1,8 @@
--- The last period in which no notifications of the provider arrived, although it usually sends some: the provider was silent, or the
--- service did not run. Null: there was none since this migration.
-alter table provider_watches add column missed_from timestamp(3) with time zone, add column missed_until timestamp(3) with time zone,
-  add constraint provider_watches_missed check ((missed_from is null) = (missed_until is null));
+-- Periods in which no notifications of the provider arrived, although it usually sends some: the provider was silent, or the service did
+-- not run.
+create table missed_periods (
+  id bigint generated always as identity primary key,
+  provider text not null,
+  from_time timestamptz(3) not null,
+  until_time timestamptz(3) not null
+);

@@ -10,7 +10,7 @@ import type { Replica } from './core/database/replica.ts';
 import { deleteOldAnswers } from './core/http/idempotency.ts';
 import type { Log } from './core/log.ts';
 import { expireDocuments } from './customers/kyc/commands.ts';
-import { readCoveredUntil } from './mobile-money/lost-notifications/coverage-commands.ts';
+import { readCoverage } from './mobile-money/lost-notifications/coverage-commands.ts';
 import { PULL_TASK, pullPayments, queueDuePulls } from './mobile-money/lost-notifications/pull-commands.ts';
 import type { PullKey } from './mobile-money/lost-notifications/pull-store.ts';
 import {
@@ -75,7 +75,7 @@ const STEPS: readonly Step[] = [
   { name: 'activate accounts', run: activateDueAccounts },
   {
     name: 'suspend late accounts',
-    run: async (context, signal) => suspendLateAccounts(context, await readCoveredUntil(context), signal),
+    run: async (context, signal) => suspendLateAccounts(context, (await readCoverage(context)).until, signal),
   },
   { name: 'let documents expire', run: expireDocuments },
   { name: 'repair stored phones', run: repairPhones },

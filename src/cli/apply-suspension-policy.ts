@@ -5,7 +5,7 @@ import { type AccountToSuspend, findAccountsToSuspend } from '../accounts/status
 import { findAutoSuspendPlanIds } from '../catalogue/pay-plans/store.ts';
 import { type Context, today } from '../core/context.ts';
 import { businessDay } from '../core/values/dates.ts';
-import { readCoveredUntil } from '../mobile-money/lost-notifications/coverage-commands.ts';
+import { readCoverage } from '../mobile-money/lost-notifications/coverage-commands.ts';
 import { readArguments, runCommand, withDatabase } from './connect.ts';
 
 const USAGE =
@@ -16,12 +16,18 @@ const PAGE_SIZE = 1_000;
 
 await runCommand(async (config) => {
   const { values } = readArguments(USAGE, { options: { 'dry-run': { type: 'boolean' } } });
-  await withDatabase(config, (context) => (values['dry-run'] ? list(context) : apply(context)));
+  await withDatabase(config, async (context) => {
+    const { until, ignored } = await readCoverage(context);
+    console.log(`Payments are known until ${until.toISOString()}.`);
+    for (const { source, until } of ignored)
+      console.log(`Ignored after a week: ${source}, known until ${until.toISOString()}.`);
+    await (values['dry-run'] ? list(context, until) : apply(context, until));
+  });
 });
 
-async function list(context: Context): Promise<void> {
+async function list(context: Context, coveredUntil: Date): Promise<void> {
   const day = today(context);
-  const coveredDay = businessDay(await readCoveredUntil(context), context.config.BUSINESS_TIMEZONE);
+  const coveredDay = businessDay(coveredUntil, context.config.BUSINESS_TIMEZONE);
   let count = 0;
   for (const payplanId of await findAutoSuspendPlanIds(context.db)) {
     let after: AccountToSuspend | undefined;
@@ -43,14 +49,11 @@ async function list(context: Context): Promise<void> {
 }
 
 /** Ctrl-C stops the command after the current batch. The accounts of completed batches stay suspended. */
-async function apply(context: Context): Promise<void> {
+async function apply(context: Context, coveredUntil: Date): Promise<void> {
   const stop = new AbortController();
   process.on('SIGINT', () => stop.abort()); // `on`, not `once`: npm sends the signal a second time.
-  const count = await suspendLateAccounts(
-    context,
-    await readCoveredUntil(context),
-    stop.signal,
-    (suspended) => console.log(`${suspended} accounts suspended …`),
+  const count = await suspendLateAccounts(context, coveredUntil, stop.signal, (suspended) =>
+    console.log(`${suspended} accounts suspended …`),
   );
   console.log(`${stop.signal.aborted ? 'Stopped: ' : ''}${count} accounts were suspended for non-payment.`);
 }

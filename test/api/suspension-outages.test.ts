@@ -64,7 +64,11 @@ it('waits for the pull of payments that were made before the days of grace ended
 
 it('waits for stored notifications whose posting failed, for at most a week', async () => {
   await pulledUntil('2026-04-01T09:00:00Z');
-  const [payer, late] = [await newPolicyAccount('2026-03-18'), await newPolicyAccount('2026-03-18')];
+  const [payer, late, later] = [
+    await newPolicyAccount('2026-03-18'),
+    await newPolicyAccount('2026-03-18'),
+    await newPolicyAccount('2026-03-25'),
+  ];
   const mend = await breakPosting(service, 10_017);
   try {
     expect(await test.delivers(test.pays(payer.accountNumber, 10_017n))).toBe('pending');
@@ -75,10 +79,26 @@ it('waits for stored notifications whose posting failed, for at most a week', as
     }
     await pulledUntil('2026-04-08T22:00:00Z');
     await test.runsMinuteJobs();
-    expect(await statusOf(late)).toBe('suspended');
+    expect([await statusOf(late), await statusOf(later)]).toEqual(['suspended', 'suspended']);
   } finally {
     await mend();
   }
   await runsAt('2026-04-08T22:30:00Z');
   expect((await accountNow(service, payer.id)).paid).toBe(1100.17);
+});
+
+it('counts a payment from the time at which it was made if its notification was lost and its posting fails', async () => {
+  await pulledUntil('2026-05-04T09:00:00Z');
+  const [payer, late] = [await newPolicyAccount('2026-04-20'), await newPolicyAccount('2026-04-20')];
+  const mend = await breakPosting(service, 10_023);
+  try {
+    test.pays(payer.accountNumber, 10_023n, new Date('2026-05-04T20:00:00Z'));
+    await runsAt('2026-05-04T22:00:00Z'); // 5 May in Nairobi
+    await runsAt('2026-05-04T22:10:00Z');
+    expect([await statusOf(payer), await statusOf(late)]).toEqual(['active', 'active']);
+  } finally {
+    await mend();
+  }
+  await runsAt('2026-05-04T22:40:00Z');
+  expect([await statusOf(payer), await statusOf(late)]).toEqual(['active', 'suspended']);
 });

@@ -500,6 +500,13 @@ export interface LedgerEntries {
   value_date: PlainDate;
 }
 
+export interface MissedPeriods {
+  from_time: TimestampColumn;
+  id: Generated<Int8>;
+  provider: string;
+  until_time: TimestampColumn;
+}
+
 export interface Notifications {
   amount_minor: Int8 | null;
   attempts: Generated<number>;
@@ -743,8 +750,6 @@ export interface ProviderStatementTotals {
 
 export interface ProviderWatches {
   last_heard_at: TimestampColumn | null;
-  missed_from: TimestampColumn | null;
-  missed_until: TimestampColumn | null;
   provider: string;
   read_id: Generated<Int8>;
   read_until: TimestampColumn;
@@ -908,6 +913,7 @@ export interface DB {
   last_proof: LastProof;
   learned_references: LearnedReferences;
   ledger_entries: LedgerEntries;
+  missed_periods: MissedPeriods;
   notifications: Notifications;
   oauth_states: OauthStates;
   pay_plans: PayPlans;

@@ -1,54 +1,62 @@
 import { describe, expect, it } from 'vitest';
-import { type Coverage, coveredUntil } from './coverage-rules.ts';
+import { coveredUntil, knownOfProvider, type ProviderCoverage } from './coverage-rules.ts';
 
 const NOW = new Date('2026-11-20T12:00:00Z');
-const at = (day: string) => new Date(`2026-11-${day}:00Z`);
-const provider = (fields: Partial<Coverage['providers'][number]> = {}) => ({
-  ...{ pulledUntil: [], incompleteSince: [], silentSince: null, missed: null, ...fields },
+const at = (time: string) => new Date(`2026-11-${time}:00Z`);
+const pull = (completeUntil: Date | null, ...incompleteSince: Date[]) => ({
+  ...{ shortCode: '600638', completeUntil, incompleteSince },
 });
-const until = (providers: Coverage['providers'], pendingSince: Date | null = null) =>
-  coveredUntil({ pendingSince, providers }, NOW).toISOString().slice(8, 16);
+
+function coverage(fields: Partial<ProviderCoverage>, pendingSince: readonly Date[] = []) {
+  const provider = { provider: 'mobilemoney', pulls: [], silentSince: null, missedSince: [], ...fields };
+  const pending = pendingSince.map((until) => ({ source: 'pending notifications', until }));
+  return coveredUntil([...pending, ...knownOfProvider(provider, NOW)], NOW);
+}
 
 describe('payments are known', () => {
-  it('until now if nothing is missing', () => {
-    expect(until([])).toBe('20T12:00');
-    expect(until([provider(), provider()])).toBe('20T12:00');
-  });
-
-  it.each([
-    ['the oldest notification that is not posted', provider(), at('19T08:00'), '19T08:00'],
-    [
-      'the end of the pulled period',
-      provider({ pulledUntil: [at('20T11:00'), at('18T07:00')] }),
-      null,
-      '18T07:00',
-    ],
+  it.each<[string, Partial<ProviderCoverage>, Date[], Date]>([
+    ['now if nothing is missing', {}, [], NOW],
+    ['the oldest pending payment', {}, [at('19T08:00')], at('19T08:00')],
+    ['the end of the pulled period', { pulls: [pull(NOW), pull(at('18T07:00'))] }, [], at('18T07:00')],
     [
       'the start of a period that no pull has read',
-      provider({ pulledUntil: [NOW], incompleteSince: [at('17T00:00')] }),
-      null,
-      '17T00:00',
+      { pulls: [pull(NOW, at('17T00:00'))] },
+      [],
+      at('17T00:00'),
     ],
-    ['the start of a silence', provider({ silentSince: at('20T02:00') }), null, '20T02:00'],
+    ['the start of a silence', { silentSince: at('20T02:00') }, [], at('20T02:00')],
+    ['the start of the oldest outage', { missedSince: [at('19T20:00'), at('18T20:00')] }, [], at('18T20:00')],
     [
-      'the start of an outage whose backlog may still arrive',
-      provider({ missed: { from: at('18T20:00'), to: at('19T13:00') } }),
-      null,
-      '18T20:00',
+      'now if pulls have read the payments of a silence',
+      { silentSince: at('18T20:00'), pulls: [pull(NOW)] },
+      [],
+      NOW,
     ],
-    ['a week ago during a longer outage', provider({ silentSince: at('02T00:00') }), null, '13T12:00'],
     [
-      'a week ago during a longer outage of the pulls',
-      provider({ pulledUntil: [at('01T00:00')] }),
-      null,
-      '13T12:00',
+      'the start of a silence if a short code was never pulled',
+      { silentSince: at('18T20:00'), pulls: [pull(NOW), pull(null)] },
+      [],
+      at('18T20:00'),
     ],
-  ])('until %s', (_, one, pendingSince, expected) => {
-    expect(until([provider(), one], pendingSince)).toBe(expected);
+    [
+      'the start of an outage if the pulls of a short code have failed for a week',
+      { missedSince: [at('18T20:00')], pulls: [pull(at('01T00:00'))] },
+      [],
+      at('18T20:00'),
+    ],
+  ])('until %s', (_, fields, pendingSince, expected) => {
+    expect(coverage(fields, pendingSince).until).toEqual(expected);
   });
 
-  it('until now if an outage ended a day ago, or if pulls have read the payments of a silent provider', () => {
-    expect(until([provider({ missed: { from: at('18T20:00'), to: at('19T12:00') } })])).toBe('20T12:00');
-    expect(until([provider({ silentSince: at('18T20:00'), pulledUntil: [NOW] })])).toBe('20T12:00');
+  it.each<[string, Partial<ProviderCoverage>, Date[]]>([
+    ['pending notifications', {}, [at('13T12:00'), at('20T08:00')]],
+    ['pulls of mobilemoney 600638', { pulls: [pull(at('13T12:00')), pull(at('20T08:00'))] }, []],
+    ['incomplete lists of mobilemoney 600638', { pulls: [pull(at('20T08:00'), at('13T12:00'))] }, []],
+    ['notifications of mobilemoney', { silentSince: at('13T12:00'), missedSince: [at('20T08:00')] }, []],
+  ])('without %s that are missing for a week', (source, fields, pendingSince) => {
+    expect(coverage(fields, pendingSince)).toEqual({
+      until: at('20T08:00'),
+      ignored: [{ source, until: at('13T12:00') }],
+    });
   });
 });

@@ -1,39 +1,59 @@
-import type { Period } from './pull-rules.ts';
-
-// Decides up to which time the payments of providers are known. Whoever paid before an outage ended must not be suspended because the
+// Decides until which time the payments of providers are known. Whoever paid before an outage ended must not be suspended because the
 // payment is not posted yet.
 
-const HOUR_MS = 3_600_000;
-/** How long a provider may take to deliver what it could not deliver. watch-store.ts has the same time in SQL. */
-const BACKLOG_MS = 24 * HOUR_MS;
-/** The longest delay. Without it, one notification that cannot be posted would end all suspensions. */
-export const LONGEST_DELAY_MS = 7 * 24 * HOUR_MS;
+/**
+ * The longest delay. Otherwise a notification that can never be posted, a pull that always fails, or a provider that is no longer used
+ * would delay suspensions for ever.
+ */
+export const LONGEST_DELAY_MS = 7 * 24 * 3_600_000;
 
-export interface Coverage {
-  /** When the oldest notification that is stored and not posted arrived. */
-  pendingSince: Date | null;
-  providers: {
-    /** The ends of the pulled periods, by short code. Empty if nothing is pulled, or if no pull has succeeded yet. */
-    pulledUntil: Date[];
-    /** The starts of periods whose payments were not or not completely listed. Periods that ended more than LONGEST_DELAY_MS ago are left out. */
-    incompleteSince: Date[];
-    silentSince: Date | null;
-    /** The last period in which notifications were missed. */
-    missed: Period | null;
-  }[];
+/** The time until which payments are known as far as this source is concerned. */
+export interface Known {
+  source: string;
+  until: Date;
 }
 
-/** The time before which all payments are known, as far as the service can know. At most a week ago. */
-export function coveredUntil({ pendingSince, providers }: Coverage, now: Date): Date {
-  const times = [
-    pendingSince,
-    ...providers.flatMap(({ pulledUntil, incompleteSince, silentSince, missed }) => {
-      // What a pull has read is known, whether or not the provider reported it.
-      if (pulledUntil.length > 0) return [...pulledUntil, ...incompleteSince];
-      const isExpected = missed !== null && now.getTime() - missed.to.getTime() < BACKLOG_MS;
-      return [silentSince, isExpected ? missed.from : null];
-    }),
-  ].flatMap((time) => (time === null ? [] : [time.getTime()]));
-  const earliest = now.getTime() - LONGEST_DELAY_MS;
-  return new Date(Math.max(earliest, Math.min(now.getTime(), ...times)));
+export interface ProviderCoverage {
+  provider: string;
+  pulls: {
+    shortCode: string;
+    /** Null if no pull has succeeded yet. */
+    completeUntil: Date | null;
+    /** The starts of periods whose payments were not or not completely listed. */
+    incompleteSince: Date[];
+  }[];
+  silentSince: Date | null;
+  /** The starts of periods in which notifications were missed, and may still arrive. */
+  missedSince: Date[];
+}
+
+export function knownOfProvider(
+  { provider, pulls, silentSince, missedSince }: ProviderCoverage,
+  now: Date,
+): Known[] {
+  const known = pulls.flatMap(({ shortCode, completeUntil, incompleteSince }) => [
+    ...(completeUntil ? [{ source: `pulls of ${provider} ${shortCode}`, until: completeUntil }] : []),
+    ...incompleteSince.map((until) => ({ source: `incomplete lists of ${provider} ${shortCode}`, until })),
+  ]);
+  // What a pull has read is known, whether or not the provider reported it.
+  const isPulled = pulls.every(({ completeUntil }) => completeUntil !== null && isRecent(completeUntil, now));
+  if (pulls.length > 0 && isPulled) return known;
+  const missed = [...(silentSince ? [silentSince] : []), ...missedSince];
+  return [...known, ...missed.map((until) => ({ source: `notifications of ${provider}`, until }))];
+}
+
+/**
+ * The time before which all payments are known, as far as the service can know.
+ * @returns `ignored`: sources without news for too long. They delay nothing.
+ */
+export function coveredUntil(known: readonly Known[], now: Date): { until: Date; ignored: Known[] } {
+  const times = known.filter(({ until }) => isRecent(until, now)).map(({ until }) => until.getTime());
+  return {
+    until: new Date(Math.min(now.getTime(), ...times)),
+    ignored: known.filter(({ until }) => !isRecent(until, now)),
+  };
+}
+
+function isRecent(time: Date, now: Date): boolean {
+  return now.getTime() - time.getTime() < LONGEST_DELAY_MS;
 }

@@ -191,7 +191,7 @@ async function expectNoPayments({ db }: Context, key: PullKey, period: Period): 
   );
 }
 
-function dateOf(time: string | null): Date | null {
+export function dateOf(time: string | null): Date | null {
   return time === null ? null : new Date(time);
 }
 

@@ -212,6 +212,7 @@ async function reportEnd({ db }: Context, watch: WatchRow, lastHeardAt: string):
   if (since === null || new Date(lastHeardAt) <= new Date(since)) return false;
   return inTransaction(db, async (tx) => {
     if (!(await endSilence(tx, provider))) return false;
+    await recordMissed(tx, provider, since);
     const heard = event('provider.heard_again', {
       provider,
       lastHeardAt: new Date(lastHeardAt).toISOString(),

@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Db, Tx } from '../../core/database/db.ts';
 import type { BalanceGapState, Row } from '../../core/database/tables.ts';
 import type { Page } from '../../core/http/envelope.ts';
@@ -11,6 +11,8 @@ import type { Gap, LateReport, Segment } from './balance-rules.ts';
 const ALL_COMMITTED = sql`business_now() - interval '1 minute'`;
 /** The first run reads the notifications since this time. */
 const FIRST_READ = sql`business_now() - interval '1 day'`;
+/** After a period in which notifications were missed, the provider has a day to deliver them. */
+const BACKLOG_ENDED = sql`business_now() - interval '1 day'`;
 
 export type WatchRow = Row<'provider_watches'>;
 export type GapRow = Row<'balance_gaps'>;
@@ -239,10 +241,6 @@ export async function countNotifications(
   return rows.map(({ count }) => count);
 }
 
-/** The start of the missed period if it ends now: that of the last one if its backlog may still arrive (BACKLOG_MS). */
-const missedSince = (since: RawBuilder<unknown>) =>
-  sql`case when missed_until > business_now() - interval '1 day' then missed_from else ${since} end`;
-
 /** @returns whether the silence is new. */
 export async function recordSilence(tx: Tx, provider: string, since: string): Promise<boolean> {
   const { numAffectedRows } = await sql`
@@ -251,18 +249,27 @@ export async function recordSilence(tx: Tx, provider: string, since: string): Pr
   return numAffectedRows === 1n;
 }
 
-/** Records that the service did not run, so that notifications were missed. */
-export async function recordMissed(tx: Tx, provider: string, since: string): Promise<void> {
-  await sql`update provider_watches set missed_from = ${missedSince(sql`${since}::timestamptz`)}, missed_until = business_now()
-    where provider = ${provider}`.execute(tx);
-}
-
 /** @returns whether there was a silence. */
 export async function endSilence(tx: Tx, provider: string): Promise<boolean> {
   const { numAffectedRows } = await sql`
-    update provider_watches set missed_from = ${missedSince(sql`silent_since`)}, missed_until = business_now(), silent_since = null
+    update provider_watches set silent_since = null
     where provider = ${provider} and silent_since is not null`.execute(tx);
   return numAffectedRows === 1n;
+}
+
+/** Records a period that ends now, and in which notifications were missed. */
+export async function recordMissed(tx: Tx, provider: string, from: string): Promise<void> {
+  await sql`delete from missed_periods where until_time <= ${BACKLOG_ENDED}`.execute(tx);
+  await sql`
+    insert into missed_periods (provider, from_time, until_time)
+    values (${provider}, ${from}::timestamptz, business_now())`.execute(tx);
+}
+
+/** The starts of missed periods whose notifications may still arrive. */
+export async function findMissed(db: Db): Promise<{ provider: string; from: string }[]> {
+  const { rows } = await sql<{ provider: string; from: string }>`
+    select provider, from_time as "from" from missed_periods where until_time > ${BACKLOG_ENDED}`.execute(db);
+  return rows;
 }
 
 export async function findSilentProviders(db: Db): Promise<string[]> {
