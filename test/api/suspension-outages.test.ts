@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { findCoverage } from '../../src/mobile-money/lost-notifications/coverage-store.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import { accountNow, breakPosting, dataOf, newAccount, pay } from '../support/harness.ts';
 import { useProvider } from '../support/provider.ts';
@@ -101,4 +102,28 @@ it('counts a payment from the time at which it was made if its notification was 
   }
   await runsAt('2026-05-04T22:40:00Z');
   expect([await statusOf(payer), await statusOf(late)]).toEqual(['active', 'suspended']);
+});
+
+it('reads only pending notifications, even if the statistics of the table are from an outage', async () => {
+  const { db } = service.context;
+  await sql`
+    insert into notifications (provider, raw_body, status)
+    select 'mobilemoney', 'plan', case when n % 50 = 0 then 'pending' else 'rejected' end::notification_status
+    from generate_series(1, 10000) n`.execute(db);
+  await sql`analyze notifications`.execute(db);
+  await sql`update notifications set status = 'rejected' where raw_body = 'plan' and status = 'pending'`.execute(
+    db,
+  );
+  const rowsRead = await db.transaction().execute(async (tx) => {
+    const count = async () => {
+      const { rows } = await sql<{ count: number }>`
+        select (seq_tup_read + idx_tup_fetch)::int as count from pg_stat_xact_user_tables
+        where relname = 'notifications'`.execute(tx);
+      return rows[0]?.count ?? 0;
+    };
+    const before = await count();
+    await findCoverage(tx, service.context.clock.now());
+    return (await count()) - before;
+  });
+  expect(rowsRead).toBe(0);
 });

@@ -53,7 +53,7 @@ describe('payments are known', () => {
     ['pulls of mobilemoney 600638', { pulls: [pull(at('13T12:00')), pull(at('20T08:00'))] }, []],
     ['incomplete lists of mobilemoney 600638', { pulls: [pull(at('20T08:00'), at('13T12:00'))] }, []],
     ['notifications of mobilemoney', { silentSince: at('13T12:00'), missedSince: [at('20T08:00')] }, []],
-  ])('without %s that are missing for a week', (source, fields, pendingSince) => {
+  ])('regardless of %s that are unknown for a week', (source, fields, pendingSince) => {
     expect(coverage(fields, pendingSince)).toEqual({
       until: at('20T08:00'),
       ignored: [{ source, until: at('13T12:00') }],
