@@ -1,5 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { SYSTEM } from '../../src/core/context.ts';
+import { inTransaction } from '../../src/core/database/transactions.ts';
 import { similarKey } from '../../src/core/values/reference.ts';
+import { mobilemoney } from '../../src/mobile-money/providers/mobilemoney.ts';
+import { readingSettings, readNotification } from '../../src/mobile-money/providers/rules.ts';
+import { incomingNotification } from '../../src/payments/notifications/rules.ts';
+import { postIncoming } from '../../src/payments/posting/commands.ts';
+import { incomingManual } from '../../src/payments/posting/manual-payment-rules.ts';
+import type { Incoming } from '../../src/payments/posting/rules.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
   accountNow,
@@ -41,6 +49,23 @@ const conflictOf = async (transId: string) =>
   (await dataOf(service.call('GET', `/notifications?filter[transactionRef]=${transId}`)))[0];
 const resolve = (id: number, body: object) =>
   service.call('POST', `/notifications/${id}/resolve`, { paymentId: null, reason: 'checked', ...body });
+
+/** The report of a payment of 400 on 2 November, as a transaction of the posting queue posts it. */
+function incomingReport(fields: Record<string, unknown>): Incoming {
+  const body = JSON.stringify(notification({ TransTime: '20261102101530', ...fields }));
+  const sent = mobilemoney.read(Buffer.from(body));
+  if (!sent) throw new Error('The report was not read.');
+  const { config, clock } = service.context;
+  const reading = readNotification(
+    mobilemoney,
+    sent,
+    body,
+    clock.now(),
+    readingSettings(service.context, mobilemoney),
+  );
+  if (!('notification' in reading)) throw new Error('The report has problems.');
+  return incomingNotification(reading.notification, config.PHONE_REGION);
+}
 
 /** A conflict between a manual payment and a notification of 400 on one day. */
 async function conflict() {
@@ -374,6 +399,54 @@ describe('a reference that contains a transaction id beside other text', () => {
     });
   });
 
+  it('keeps no conflict if it is reversed by a resolution while the report of another id in it is posted', async () => {
+    const account = await newAccount(service);
+    const [first, second] = [newId(), newId()];
+    const manual = await pay(service, account.id, 400, {
+      transactionRef: `${first} and ${second}`,
+      paymentDate: '2026-11-02',
+    });
+    await notified({ TransID: first, BillRefNumber: account.accountNumber });
+    const { id } = await conflictOf(first);
+    await service.parts.pool.query(`
+      create function wait_in_test() returns trigger language plpgsql as
+        'begin perform pg_advisory_xact_lock(4711); return new; end';
+      create trigger wait_in_test before insert on notifications for each row when (new.trans_id = '${second}')
+        execute function wait_in_test()`);
+    const work: Promise<unknown>[] = [];
+    await whileHolding(service, 'select pg_advisory_xact_lock(4711)', async (holder) => {
+      const isWaiting = async (count: number) => (await waitingForLock(holder)).length === count;
+      work.push(notified({ TransID: second, BillRefNumber: account.accountNumber }));
+      await until('the report to be decided', () => isWaiting(1));
+      let isResolved = false;
+      work.push(
+        resolve(id, {}).then(() => {
+          isResolved = true;
+        }),
+      );
+      await until('the resolution to wait', async () => isResolved || (await isWaiting(2)));
+    });
+    await Promise.all(work);
+    await service.parts.pool.query('drop function wait_in_test cascade');
+    await runJobs(service);
+    expect(await paymentNow(service, manual.id)).toMatchObject({ status: 'reversed' });
+    expect(await conflictOf(first)).toMatchObject({ outcome: 'matched' });
+    expect(await conflictOf(second)).toMatchObject({ outcome: 'matched' });
+    await expectBooksToBalance(service.context);
+  });
+
+  it('keeps no conflict with a payment that the same batch links to another transaction', async () => {
+    const account = await newAccount(service);
+    const id = newId();
+    const transactionRef = `${id} ok`;
+    await pay(service, account.id, 400, { transactionRef, paymentDate: '2026-11-02' });
+    const batch = [transactionRef, id].map((TransID) => incomingReport({ TransID }));
+    await inTransaction(service.context.db, (tx) => postIncoming(tx, service.context, batch));
+    await runJobs(service);
+    expect(await conflictOf(id)).toMatchObject({ outcome: 'unmatched' });
+    await expectBooksToBalance(service.context);
+  });
+
   it('is another payment if the id is a part of a longer word, or the text contains none', async () => {
     const account = await newAccount(service);
     for (const transactionRef of [
@@ -396,13 +469,12 @@ describe('another id that the report of a payment has, such as that of the payer
   };
   const record = (accountId: number, fields: object) =>
     service.call('POST', '/payments', {
-      ...{ accountId, amount: 400, paymentMethodId: 4, paymentDate: '2026-11-02', ...fields },
+      ...{ accountId, amount: 400, paymentMethodId: 4, paymentDate: '2026-11-29', ...fields },
     });
 
   it.each([
     ['its own field', (id: string) => ({ ThirdPartyTransID: id })],
     ['a field of another name, in lower case', (id: string) => ({ bank: { reference: id.toLowerCase() } })],
-    ['a text', (id: string) => ({ Remarks: `EQUITY/${id} PESALINK` })],
   ])('is a conflict if staff have recorded the payment with it: in %s', async (_, fieldsOf) => {
     const account = await newAccount(service);
     const { transId, bankId } = newIds();
@@ -425,8 +497,10 @@ describe('another id that the report of a payment has, such as that of the payer
     const account = await newAccount(service);
     for (const BillRefNumber of [account.accountNumber, 'no idea']) {
       const { transId, bankId } = newIds();
-      const { paymentId } = await notified({ TransID: transId, BillRefNumber, ThirdPartyTransID: bankId });
-      for (const transactionRef of [bankId, `${bankId} Equity`, `'${bankId.toLowerCase()}`]) {
+      const { paymentId } = await notified({
+        ...{ TransID: transId, BillRefNumber, ThirdPartyTransID: bankId, TransTime: '20261129101530' },
+      });
+      for (const transactionRef of [bankId, `'${bankId.toLowerCase()}`]) {
         const { status, body } = await record(account.id, { transactionRef });
         expect([transactionRef, status, body.error?.details.id]).toEqual([transactionRef, 409, paymentId]);
         const bulk = await service.call('POST', '/payments/bulk', {
@@ -435,7 +509,7 @@ describe('another id that the report of a payment has, such as that of the payer
               accountId: account.id,
               amount: 400,
               paymentMethodId: 4,
-              paymentDate: '2026-11-02',
+              paymentDate: '2026-11-29',
               transactionRef,
             },
           ],
@@ -467,6 +541,7 @@ describe('another id that the report of a payment has, such as that of the payer
     };
     expect(await outcomeOf({ ThirdPartyTransID: account.accountNumber })).toBe('matched');
     expect(await outcomeOf({ BillRefNumber: bankId })).toBe('unmatched');
+    expect(await outcomeOf({ Remarks: `EQUITY/${bankId} PESALINK` })).toBe('matched');
     expect(await outcomeOf({ ThirdPartyTransID: bankId, TransAmount: '401' })).toBe('matched');
     expect(await outcomeOf({ ThirdPartyTransID: bankId, TransTime: '20261106101530' })).toBe('matched');
     await expectBooksToBalance(service.context);
@@ -476,11 +551,72 @@ describe('another id that the report of a payment has, such as that of the payer
     const account = await newAccount(service);
     await Promise.all(
       Array.from({ length: 5 }, newIds).flatMap(({ transId, bankId }) => [
-        notified({ TransID: transId, BillRefNumber: account.accountNumber, ThirdPartyTransID: bankId }),
+        notified({
+          ...{ TransID: transId, BillRefNumber: account.accountNumber, ThirdPartyTransID: bankId },
+          TransTime: '20261129101530',
+        }),
         record(account.id, { transactionRef: bankId }),
       ]),
     );
     expect((await accountNow(service, account.id)).paid).toBe(5 * 400);
     await expectBooksToBalance(service.context);
+  });
+
+  it('is not the reference that the payer typed, if a manual payment with this reference follows', async () => {
+    const account = await newAccount(service);
+    const { transId, bankId } = newIds();
+    await notified({ TransID: transId, BillRefNumber: bankId, TransTime: '20261129101530' });
+    expect((await record(account.id, { transactionRef: bankId })).status).toBe(201);
+  });
+
+  describe('excludes a manual payment with this reference from being posted at the same moment', () => {
+    /** The report of a payment, and a manual payment under another id in this report, on different accounts. */
+    async function newPair(): Promise<[Incoming, Incoming]> {
+      const [named, account] = [await newAccount(service), await newAccount(service)];
+      const { transId, bankId } = newIds();
+      const report = incomingReport({
+        ...{ TransID: transId, BillRefNumber: named.accountNumber, ThirdPartyTransID: bankId },
+        TransTime: '20261129101530',
+      });
+      const manual = incomingManual({
+        ...{ actor: SYSTEM, accountId: account.id, amountMinor: 40_000n, paymentMethodId: 4 },
+        ...{ transactionRef: bankId, paymentDate: '2026-11-29', bothAreReal: false },
+        ...{ externalId: null, metadata: {} },
+      });
+      return [report, manual];
+    }
+
+    it.each(['report', 'manual payment'])('in one batch that starts with the %s', async (first) => {
+      const pair = await newPair();
+      const batch = first === 'report' ? pair : pair.toReversed();
+      const results = await inTransaction(service.context.db, (tx) =>
+        postIncoming(tx, service.context, batch),
+      );
+      expect(results).toEqual([{ outcome: expect.anything() }, { busy: expect.anything() }]);
+      await expectBooksToBalance(service.context);
+    });
+
+    it.each(['report', 'manual payment'])('in another transaction after the %s', async (first) => {
+      const pair = await newPair();
+      const [earlier, later] = first === 'report' ? pair : pair.toReversed();
+      const results = await inTransaction(service.context.db, async (tx) => {
+        await postIncoming(tx, service.context, earlier ? [earlier] : []);
+        return inTransaction(service.context.db, (other) =>
+          postIncoming(other, service.context, later ? [later] : []),
+        );
+      });
+      expect(results).toEqual([{ busy: expect.anything() }]);
+      await expectBooksToBalance(service.context);
+    });
+  });
+
+  it('is no part of a payment that staff record under a reference with other text', async () => {
+    const account = await newAccount(service);
+    const { transId, bankId } = newIds();
+    await notified({
+      ...{ TransID: transId, BillRefNumber: account.accountNumber, ThirdPartyTransID: bankId },
+      TransTime: '20261129101530',
+    });
+    expect((await record(account.id, { transactionRef: `${bankId} Equity` })).status).toBe(201);
   });
 });

@@ -89,6 +89,30 @@ describe('a bill payment', () => {
     expect(fields.RESULT).toBe('TS');
   });
 
+  it.each(['single', 'bulk'])(
+    'has another id than all payments of the day of equal amount: %s calls',
+    async (kind) => {
+      const { id: accountId, accountNumber } = await newAccount(service);
+      const record = async () => {
+        const payment = { accountId, amount: 1000, paymentMethodId: 2, transactionRef: transactionId() };
+        const { status, body } =
+          kind === 'single'
+            ? await service.call('POST', '/payments', payment)
+            : await service.call('POST', '/payments/bulk', { items: [payment] });
+        expect([status, body.data?.items?.[0].status ?? 'created'], JSON.stringify(body)).toEqual([
+          kind === 'single' ? 201 : 200,
+          'created',
+        ]);
+      };
+      const report = async () => {
+        const { fields } = await pay({ CUSTOMERREFERENCEID: accountNumber });
+        expect(fields).toMatchObject({ RESULT: 'TS', REFID: expect.stringMatching(/^\d+$/) });
+      };
+      for (const post of [record, report, record, report]) await post();
+      expect((await accountNow(service, accountId)).paid).toBe(4000);
+    },
+  );
+
   it('that is repeated gets the first answer, and changes nothing', async () => {
     const { id, accountNumber } = await newAccount(service);
     const xml = command({ CUSTOMERREFERENCEID: accountNumber });

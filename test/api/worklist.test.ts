@@ -16,6 +16,7 @@ import {
   dataOf,
   move,
   newAccount,
+  newAccountThatIs,
   newCustomer,
   notify,
   pay,
@@ -192,6 +193,22 @@ describe('what staff assigned', () => {
     const own = await newAccount(service, { customerId: newer.id });
     await dataOf(service.call('PUT', `/customers/${customerId}`, { phone: '+254711222379' }));
     expect(await send('', '254711222371')).toMatchObject({ accountId: own.id });
+  });
+
+  it('is not needed for a phone if the customer who was registered later has paid an account, or was imported', async () => {
+    const { id: customerId } = await newCustomer(service, { phone: '+254711222381' });
+    const account = await newAccount(service, { customerId });
+    const { id: sonId } = await newCustomer(service, { phone: '+254711222381' });
+    await newAccountThatIs(service, 'completed', { customerId: sonId });
+    expect(await send('', '254711222381')).toMatchObject({ accountId: account.id });
+    const imported = await newCustomer(service, { phone: '+254711222381' });
+    expect(await send('', '254711222381')).toMatchObject(UNMATCHED);
+    await service.parts.pool.query(
+      `with made as (insert into imports default values returning id)
+      update customers set import_id = made.id from made where customers.id = $1`,
+      [imported.id],
+    );
+    expect(await send('', '254711222381')).toMatchObject({ accountId: account.id });
   });
 
   it('is forgotten when the reference is a phone that the customer no longer has', async () => {

@@ -1,24 +1,45 @@
 import { describe, expect, it } from 'vitest';
-import { containedKeys, keysInBody } from './reference.ts';
+import { containedKeys, reportedIds } from './reference.ts';
 
-describe('the ids in the body of a call', () => {
+describe('the ids in a report', () => {
+  const fields = { TransID: 'SKB7MD40PL', ThirdPartyTransID: ' ft26306ab12 ', MSISDN: '254712345678' };
+
   it.each([
-    ['JSON', '{"TransID":"SKB7MD40PL","ThirdPartyTransID":"ft26306ab12","MSISDN":"254712345678"}'],
-    ['a form', 'TransID=SKB7MD40PL&ThirdPartyTransID=FT26306AB12&MSISDN=254712345678'],
-    ['XML', '<COMMAND><TXNID>SKB7MD40PL</TXNID><REF>FT26306AB12</REF></COMMAND>'],
-    ['a line of a statement', 'SKB7MD40PL,02-11-2026 10:15:30,EQUITY FT26306AB12 JANE,Completed,"400.00"'],
-    ['a text in a field', '{"a":["SKB7MD40PL",{"b":"EQUITY/FT26306AB12 PESALINK"}]}'],
-  ])('are found in %s', (_, body) => {
-    expect(keysInBody(body)).toEqual(expect.arrayContaining(['SKB7MD40PL', 'FT26306AB12']));
+    ['JSON', JSON.stringify(fields)],
+    ['JSON after a byte order mark', `\ufeff${JSON.stringify(fields)}`],
+    ['nested JSON', JSON.stringify({ a: ['SKB7MD40PL', { b: 'FT26306AB12' }] })],
+    ['a form', String(new URLSearchParams(fields))],
+  ])('are whole fields of %s', (_, body) => {
+    expect(reportedIds(body)).toEqual(['SKB7MD40PL', 'FT26306AB12']);
   });
 
-  it('include the id of a payment request, and neither numbers nor hashes', () => {
-    const body = { id: 'ws_CO_021120261015301234', number: '29115-34620561-1', payer: 'a1'.repeat(32) };
-    expect(keysInBody(JSON.stringify(body))).toEqual(['WS_CO_021120261015301234']);
+  it('have dots, dashes and underscores', () => {
+    const ids = ['ws_CO_021120261015301234', 'BP261102.1240.B01530', '9f1c-20b7-AA'];
+    expect(reportedIds(JSON.stringify(ids))).toEqual(ids.map((id) => id.toUpperCase()));
+  });
+
+  it.each([
+    ['parts of a text', 'EQUITY/FT26306AB12 PESALINK'],
+    ['words', 'SunlightHome'],
+    ['numbers', '29115-34620561-1'],
+    ['hashes', 'a1'.repeat(32)],
+    ['times', '2026-11-02T10:15:30.000Z'],
+    ['times without dashes', '20261102T101530Z'],
+    ['dates', '02-NOV-2026'],
+    ['escaped characters', '\u00e9\u00e8\u00ea1\u00e9'],
+  ])('are no %s', (_, text) => {
+    expect(reportedIds(JSON.stringify({ text }))).toEqual([]);
+    expect(reportedIds(JSON.stringify({ text }).replaceAll(/[\u0080-\uffff]/g, '\\u00e9'))).toEqual([]);
+    expect(reportedIds(String(new URLSearchParams({ text })))).toEqual([]);
+  });
+
+  it('are not read from XML', () => {
+    expect(reportedIds('<COMMAND><TXNID>BP261102.1240.B01530</TXNID></COMMAND>')).toEqual([]);
   });
 
   it('are at most 20', () => {
-    expect(keysInBody(Array.from({ length: 30 }, (_, n) => `ABCDEFG${n}`).join(' '))).toHaveLength(20);
+    const ids = Array.from({ length: 30 }, (_, n) => `ABCDEFG${n}`);
+    expect(reportedIds(JSON.stringify(ids))).toHaveLength(20);
   });
 });
 

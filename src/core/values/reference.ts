@@ -20,37 +20,49 @@ export function similarKey(key: string): string {
 }
 
 const MOST_IDS = 5;
-const MOST_IDS_IN_BODY = 20;
-/** Longer texts are hashes. */
-const MAX_ID_LENGTH = 60;
 
 /**
  * The keys of the transaction ids that a reference may contain beside other text: `SKB2XQ19ZT Confirmed.`, `M-PESA/SKB2XQ19ZT`. An id
  * has at least eight characters, with letters and digits. Empty for a reference that is one id.
  */
 export function containedKeys(reference: string): string[] {
+  const text = foldCase(reference);
+  const parts = [...text.split(/\s+/), ...text.split(/[^\p{L}\p{N}]+/u)];
+  const keys = parts.map((part) => referenceKey(part.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '')));
+  const ids = keys.filter((key) => key.length >= 8 && /\d/.test(key) && /\p{L}/u.test(key));
   const whole = referenceKey(reference);
-  return idsIn(reference, /\s+/)
-    .filter((key) => key !== whole)
-    .slice(0, MOST_IDS);
+  return [...new Set(ids)].filter((key) => key !== whole).slice(0, MOST_IDS);
+}
+
+const MOST_IDS_IN_REPORT = 20;
+/** Letters and digits, and at most 59 characters: longer texts are hashes. */
+const REPORTED_ID = /^(?=.*\d)(?=.*[A-Z])[A-Z0-9][A-Z0-9._-]{7,58}$/;
+const DATE = /^(\d{4}-?\d\d-?\d\dT\d|\d{1,2}-[A-Z]{3}-\d)/;
+
+/** Whether a text in upper case can be the id under which a report names a payment, beside the id of the provider. */
+export function isReportedId(text: string): boolean {
+  return REPORTED_ID.test(text) && !DATE.test(text);
 }
 
 /**
- * The keys of all texts in the body of a call that may be the id of a transaction. A bank, an aggregator and a payment request have
- * ids of their own for a payment, beside the id of the provider.
+ * The keys of all fields of a report that are the id of a transaction. A bank, an aggregator and a payment request have ids of their
+ * own for a payment. A part of a text is no id: the Tigo ids of one day all start with the same word.
+ * @param body - JSON or a form. A body in another format has no such fields.
  */
-export function keysInBody(body: string): string[] {
-  return idsIn(body, /[\s"'<>,;&=]+/).slice(0, MOST_IDS_IN_BODY);
+export function reportedIds(body: string): string[] {
+  const texts = textsIn(body.trim()).map((text) => text.trim().toUpperCase());
+  return [...new Set(texts)].filter(isReportedId).slice(0, MOST_IDS_IN_REPORT);
 }
 
-/** Whether a key is long enough for the id of a transaction, and has letters and digits. */
-export function isIdKey(key: string): boolean {
-  return key.length >= 8 && key.length < MAX_ID_LENGTH && /\d/.test(key) && /\p{L}/u.test(key);
-}
-
-function idsIn(text: string, separator: RegExp): string[] {
-  const folded = foldCase(text);
-  const parts = [...folded.split(separator), ...folded.split(/[^\p{L}\p{N}]+/u)];
-  const keys = parts.map((part) => referenceKey(part.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '')));
-  return [...new Set(keys)].filter(isIdKey);
+function textsIn(body: string): string[] {
+  const texts: string[] = [];
+  try {
+    JSON.parse(body, (_name, value: unknown) => {
+      if (typeof value === 'string') texts.push(value);
+      return value;
+    });
+    return texts;
+  } catch {
+    return [...new URLSearchParams(body).values()];
+  }
 }

@@ -72,8 +72,8 @@ interface InterpretationCandidate {
   /** Whether payments to the account are still expected. */
   isOpen: boolean;
   /**
-   * Only for a phone: whether it may belong to somebody else now, because a customer who was registered later, and has no open account
-   * yet, has the same phone.
+   * Only for a phone: whether it may belong to somebody else now, because a customer who was registered later, and has no account yet,
+   * has the same phone.
    */
   hasNewerHolder?: boolean;
 }

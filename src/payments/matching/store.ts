@@ -29,10 +29,13 @@ const MAX_LEARNED = 5;
 /** Condition on accounts `a`: payments are still expected. */
 const IS_OPEN = sql<boolean>`a.status in ${literalList(statusesIn('open'))}`;
 
-/** Whether a customer who was registered after customer `c`, and has no open account yet, has the same phone. */
+/**
+ * Whether a customer who was registered after customer `c`, and has no account yet, has the same phone. A customer of an import does
+ * not count: without a date in the file, all these customers were registered at the import.
+ */
 const HAS_NEWER_HOLDER = sql<boolean>`exists (
   select from customers newer where newer.phone = c.phone and (newer.created_at, newer.id) > (c.created_at, c.id)
-    and not exists (select from accounts a where a.customer_id = newer.id and ${IS_OPEN}))`;
+    and newer.import_id is null and not exists (select from accounts a where a.customer_id = newer.id))`;
 
 /** Finds the candidate accounts of each element of `interpretations`, with their match methods. */
 export async function findCandidates(

@@ -6,6 +6,7 @@ import { type Actor, amountOf, type Context } from '../../core/context.ts';
 import { LostRace } from '../../core/database/postgres-errors.ts';
 import { inTransaction } from '../../core/database/transactions.ts';
 import { type AppError, illegalMove, invalidField, notFound } from '../../core/http/errors.ts';
+import { containedKeys } from '../../core/values/reference.ts';
 import { needsApproval } from '../../staff/approvals/rules.ts';
 import { lockReferences, releaseConflicts } from '../posting/store.ts';
 import { reverseLocked } from '../reversal-commands.ts';
@@ -32,10 +33,14 @@ export async function resolveConflict(
     if (!seen) throw notFound('notification', id);
     const { trans_id: transId } = seen;
     if (seen.outcome !== 'conflict' || transId === null) throw notInConflict(seen);
-    await lockReferences(tx, [transId]);
-    // Read again: another transaction may have processed the notification while this one waited for the lock.
-    const { conflict_payment_id: conflictingId } = await getNotification(tx, id);
+    const { conflict_payment_id: conflictingId } = seen;
+    const seenManual = await findManualPayments(tx, transId, conflictingId);
+    // Another transaction that is similar to a manual payment can become a conflict because of this payment at the same moment.
+    await lockReferences(tx, [transId, ...seenManual.flatMap(referencesOf)]);
+    // Read again: another transaction may have changed the payments while this one waited for the locks.
     const manual = await findManualPayments(tx, transId, conflictingId);
+    if (manual.some(({ id }) => !seenManual.some((one) => one.id === id)))
+      throw new LostRace('another transaction has recorded a manual payment');
     const locked = await lockPaymentsAndAccounts(
       tx,
       manual,
@@ -69,6 +74,10 @@ export async function resolveConflict(
     });
     return getNotification(tx, id);
   });
+}
+
+function referencesOf({ reference_key: key, transaction_ref: typed }: PaymentRow): string[] {
+  return [...(key === null ? [] : [key]), ...containedKeys(typed ?? '')];
 }
 
 function isUnlinked({ status, provider }: PaymentRow): boolean {

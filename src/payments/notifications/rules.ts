@@ -1,9 +1,7 @@
-import { readAccountNumber } from '../../accounts/account-number-rules.ts';
 import { type AccompanyingRows, booksOf, hasRoomFor } from '../../accounts/ledger/rules.ts';
 import { auditRow, type ChangeRow, event, eventRow } from '../../changes/events/change-rules.ts';
 import { businessDay } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
-import { containedKeys, keysInBody, referenceKey } from '../../core/values/reference.ts';
 import { mayDo } from '../../rights.ts';
 import { assignedEvent } from '../ledger-entry-rules.ts';
 import { type Match, matchColumns, readNumberOnly, readReference } from '../matching/rules.ts';
@@ -22,6 +20,7 @@ import {
   type Notification,
   OTHER_METHOD,
   OTHER_SHORT_CODE,
+  otherKeysOf,
   type Plan,
   type PlanSettings,
   paymentRow,
@@ -87,14 +86,6 @@ export function incomingNotification(notification: Notification, region: string)
     interpretations,
     namedAccountId: interpretations?.accountId ?? null,
   };
-}
-
-/** What the payer typed is no id of the payment: staff type account numbers and names as references, too. */
-function otherKeysOf({ rawBody, transId, billRef }: Notification): string[] {
-  const typed = billRef === null ? [] : [referenceKey(billRef), ...containedKeys(billRef)];
-  return keysInBody(rawBody).filter(
-    (key) => key !== transId && !typed.includes(key) && readAccountNumber(key) === undefined,
-  );
 }
 
 export function decideNotification(given: Notification, facts: Facts, settings: PlanSettings): Decision {

@@ -45,6 +45,7 @@ import {
   insertNotification,
   linkToProvider,
   nextPaymentIds,
+  releaseConflicts,
   setRematched,
   tryLockNames,
   tryLockPayments,
@@ -339,6 +340,8 @@ async function write(
     const refusal = plan.event && refusals[events.indexOf(plan.event)];
     results.push(refusal ? await writeRefused(tx, context, plan, refusal) : await finish(tx, plan));
   }
+  // After all conflicts of the batch are stored: one of them can be with a payment that the batch links.
+  for (const { link } of locked) if (link) await releaseConflicts(tx, link.paymentId);
   return results;
 }
 

@@ -1,3 +1,4 @@
+import { readAccountNumber } from '../../accounts/account-number-rules.ts';
 import type { AccompanyingRows, AccountRow, MoneyEvent } from '../../accounts/ledger/rules.ts';
 import {
   auditRow,
@@ -15,7 +16,7 @@ import type { ExternalValues } from '../../core/http/external-ids.ts';
 import type { IdempotencyKey, KeptAnswer } from '../../core/http/idempotency.ts';
 import { daysBetween, type PlainDate } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
-import { referenceKey, similarKey } from '../../core/values/reference.ts';
+import { isReportedId, referenceKey, reportedIds, similarKey } from '../../core/values/reference.ts';
 import { receivedEvent } from '../ledger-entry-rules.ts';
 import type { Interpretations, Match, matchColumns } from '../matching/rules.ts';
 import type { PaymentRow, RefusalReason } from '../rules.ts';
@@ -185,6 +186,25 @@ export function isProbablySame(
 /** The names of the advisory locks of a reference. Payments with similar references share a lock. */
 export function locksOfReference(key: string): string[] {
   return [...new Set([key, similarKey(key)])].map((one) => lockName('payment reference', one));
+}
+
+/**
+ * The other ids of a payment in its report. What the payer typed is no id of the payment, and neither is the payer's number: staff use
+ * account numbers and names as references of several payments.
+ */
+export function otherKeysOf({
+  rawBody,
+  transId,
+  billRef,
+  payer,
+}: Pick<Notification, 'rawBody' | 'transId' | 'billRef' | 'payer'>): string[] {
+  const others = [transId, billRef ?? '', payer ?? ''].map(referenceKey);
+  return reportedIds(rawBody).filter((key) => isOtherKey(key) && !others.includes(key));
+}
+
+/** Whether a reference can be the id of a payment that a bank, an aggregator or a payment request has given it. */
+export function isOtherKey(key: string): boolean {
+  return isReportedId(key) && readAccountNumber(key) === undefined;
 }
 
 /** A payment found by its external id. */

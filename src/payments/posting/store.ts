@@ -1,21 +1,22 @@
 import { type Insertable, sql } from 'kysely';
-import { readAccountNumber } from '../../accounts/account-number-rules.ts';
 import type { Tx } from '../../core/database/db.ts';
 import { lockId, lockName, takeLock } from '../../core/database/named-locks.ts';
 import { run } from '../../core/database/statements.ts';
 import type { Notifications, Row } from '../../core/database/tables.ts';
 import { externalIdKey, hasExternalIdKey } from '../../core/http/external-ids.ts';
 import { businessDay } from '../../core/values/dates.ts';
-import { containedKeys, isIdKey, keysInBody, referenceKey, similarKey } from '../../core/values/reference.ts';
+import { containedKeys, referenceKey, similarKey } from '../../core/values/reference.ts';
 import {
   type ExternalPayment,
   type Incoming,
+  isOtherKey,
   type KnownNotification,
   type KnownPayment,
   type KnownTransaction,
   locksOfReference,
   type ManualPayment,
   type Notification,
+  otherKeysOf,
   type Plan,
   REPEATED_AFTER_REVERSAL,
   SIMILAR_WITHIN_DAYS,
@@ -139,10 +140,21 @@ export async function findTransactions(
   return transactions;
 }
 
+/** What a report says about its payment. Null if the payment was found without its report. */
+interface Reported {
+  raw_body: string | null;
+  bill_ref: string | null;
+  payer: string | null;
+}
+
+/** One day more than the payments may differ by, because the days of the database have another time zone. */
+const REPORTED_WITHIN = `${SIMILAR_WITHIN_DAYS + 1} days`;
+
 /**
  * Finds, for each incoming payment, the unreversed payments with one reference that contains the other, or whose reference is another
  * id in the notification: for a manual payment those of providers, and for a notification manual payments of the same amount within a
- * few days.
+ * few days. Other ids of a manual payment are searched on its account, and among the unmatched payments that were reported in the days
+ * around its date, because no index has the ids.
  */
 export async function findContained(
   tx: Tx,
@@ -156,52 +168,52 @@ export async function findContained(
     const day = isManual ? one.manual.paymentDate : businessDay(one.notification.transTime, timeZone);
     return keysToFind(one).map((key) => ({
       ...{ at, key, day, is_manual: isManual, amount_minor: String(amountMinor) },
-      ...{ own_key: one.reference, account_id: one.namedAccountId },
+      ...{ is_own: key === one.reference, account_id: one.namedAccountId },
     }));
   });
   if (asked.length === 0) return found;
   const isNear = `payment_date between asked.day - ${SIMILAR_WITHIN_DAYS} and asked.day + ${SIMILAR_WITHIN_DAYS}`;
-  const rows = await run<KnownPayment & { at: number; key: string; raw_body: string | null }>(
+  const rows = await run<KnownPayment & { at: number; key: string } & Reported>(
     tx,
     `select asked.at, asked.key, found.*
-    from json_to_recordset($1::json) as asked (at int, key text, own_key text,
+    from json_to_recordset($1::json) as asked (at int, key text, is_own boolean,
       is_manual boolean, amount_minor bigint, day date, account_id bigint)
     cross join lateral (
       select p.*, coalesce(u.role, k.role) as recorder_role, k.permissions as key_permissions, a.customer_id
       from (
-        select payments.*, null as raw_body from payments
-        where asked.is_manual and reference_key = asked.key and asked.key <> asked.own_key
+        select payments.*, null as raw_body, null as bill_ref, null as payer from payments
+        where asked.is_manual and not asked.is_own and reference_key = asked.key
           and provider is not null and status <> 'reversed'
         union all
-        select reported.*, n.raw_body from (
+        select reported.*, n.raw_body, n.bill_ref, n.payer from (
           select * from payments
           where account_id = asked.account_id and amount_minor = asked.amount_minor and ${isNear}
           union all
           select * from payments
-          where status = 'unmatched' and created_at > asked.day - interval '${SIMILAR_WITHIN_DAYS + 1} days'
-            and amount_minor = asked.amount_minor and ${isNear}
+          where status = 'unmatched' and amount_minor = asked.amount_minor and ${isNear}
+            and created_at between asked.day - interval '${REPORTED_WITHIN}' and asked.day + interval '${REPORTED_WITHIN}'
         ) reported join notifications n on n.payment_id = reported.id
-        where asked.is_manual and reported.provider is not null and reported.status <> 'reversed'
+        where asked.is_manual and asked.is_own and reported.provider is not null and reported.status <> 'reversed'
           and n.outcome is distinct from 'differs' and strpos(upper(n.raw_body), asked.key) > 0
         union all
-        select payments.*, null from payments
-        where not asked.is_manual and amount_minor = asked.amount_minor and ${isNear}
+        select payments.*, null, null, null from payments
+        where not asked.is_manual and asked.is_own and amount_minor = asked.amount_minor and ${isNear}
           and provider is null and transaction_ref ~ '[^A-Za-z0-9]' and status <> 'reversed'
           and strpos(reference_key, asked.key) > 0
         union all
-        select payments.*, null from payments
-        where not asked.is_manual and reference_key = asked.key and asked.key <> asked.own_key
+        select payments.*, null, null, null from payments
+        where not asked.is_manual and not asked.is_own and reference_key = asked.key
           and amount_minor = asked.amount_minor and ${isNear} and provider is null and status <> 'reversed'
       ) p left join users u on u.id = p.created_by left join api_keys k on k.id = p.api_key_id
         left join accounts a on a.id = p.account_id
     ) found`,
     [JSON.stringify(asked)],
   );
-  for (const { at, key, raw_body: body, ...payment } of rows) {
+  for (const { at, key, raw_body: rawBody, bill_ref: billRef, payer, ...payment } of rows) {
     const { transaction_ref: typed, reference_key: reference } = payment;
     const isNamed =
-      body !== null
-        ? keysInBody(body).includes(key)
+      rawBody !== null
+        ? otherKeysOf({ rawBody, transId: reference ?? '', billRef, payer }).includes(key)
         : payment.provider !== null || reference === key || containedKeys(typed ?? '').includes(key);
     if (isNamed && !found[at]?.some(({ id }) => id === payment.id)) found[at]?.push(payment);
   }
@@ -212,9 +224,8 @@ export async function findContained(
 function keysToFind(incoming: Incoming): string[] {
   const { reference } = incoming;
   if ('notification' in incoming) return [incoming.notification.transId, ...incoming.otherKeys];
-  const own = reference !== null && isIdKey(reference) ? [reference] : [];
-  const contained = containedKeys(incoming.manual.transactionRef ?? '');
-  return [...own, ...contained].filter((key) => readAccountNumber(key) === undefined);
+  const own = reference !== null && isOtherKey(reference) ? [reference] : [];
+  return [...own, ...containedKeys(incoming.manual.transactionRef ?? '')];
 }
 
 /**
@@ -337,7 +348,6 @@ export async function linkToProvider(
     })
     .where('id', '=', id)
     .execute();
-  await releaseConflicts(tx, id);
 }
 
 /**
