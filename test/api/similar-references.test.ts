@@ -400,9 +400,14 @@ describe('a reference that contains a transaction id beside other text', () => {
   });
 
   it('keeps no conflict if it is reversed by a resolution while the report of another id in it is posted', async () => {
-    const account = await newAccount(service);
+    // Three accounts, so that nobody waits for the lock of an account.
+    const [wrong, account, other] = [
+      await newAccount(service),
+      await newAccount(service),
+      await newAccount(service),
+    ];
     const [first, second] = [newId(), newId()];
-    const manual = await pay(service, account.id, 400, {
+    const manual = await pay(service, wrong.id, 400, {
       transactionRef: `${first} and ${second}`,
       paymentDate: '2026-11-02',
     });
@@ -416,7 +421,7 @@ describe('a reference that contains a transaction id beside other text', () => {
     const work: Promise<unknown>[] = [];
     await whileHolding(service, 'select pg_advisory_xact_lock(4711)', async (holder) => {
       const isWaiting = async (count: number) => (await waitingForLock(holder)).length === count;
-      work.push(notified({ TransID: second, BillRefNumber: account.accountNumber }));
+      work.push(notified({ TransID: second, BillRefNumber: other.accountNumber }));
       await until('the report to be decided', () => isWaiting(1));
       let isResolved = false;
       work.push(

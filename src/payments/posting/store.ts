@@ -190,7 +190,7 @@ export async function findContained(
           where account_id = asked.account_id and amount_minor = asked.amount_minor and ${isNear}
           union all
           select * from payments
-          where status = 'unmatched' and amount_minor = asked.amount_minor and ${isNear}
+          where status = 'unmatched' and amount_minor = asked.amount_minor
             and created_at between asked.day - interval '${REPORTED_WITHIN}' and asked.day + interval '${REPORTED_WITHIN}'
         ) reported join notifications n on n.payment_id = reported.id
         where asked.is_manual and asked.is_own and reported.provider is not null and reported.status <> 'reversed'
