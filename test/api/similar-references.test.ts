@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { SYSTEM } from '../../src/core/context.ts';
+import { SYSTEM, today } from '../../src/core/context.ts';
 import { inTransaction } from '../../src/core/database/transactions.ts';
+import { addDays } from '../../src/core/values/dates.ts';
 import { similarKey } from '../../src/core/values/reference.ts';
 import { mobilemoney } from '../../src/mobile-money/providers/mobilemoney.ts';
 import { readingSettings, readNotification } from '../../src/mobile-money/providers/rules.ts';
@@ -585,7 +586,7 @@ describe('another id that the report of a payment has, such as that of the payer
       });
       const manual = incomingManual({
         ...{ actor: SYSTEM, accountId: account.id, amountMinor: 40_000n, paymentMethodId: 4 },
-        ...{ transactionRef: bankId, paymentDate: '2026-11-29', bothAreReal: false },
+        ...{ transactionRef: bankId, paymentDate: addDays(today(service.context), -1), bothAreReal: false },
         ...{ externalId: null, metadata: {} },
       });
       return [report, manual];
