@@ -295,7 +295,7 @@ describe('search', () => {
   it('finds customers that an earlier version writes', async () => {
     await sql`
       insert into customers (first_name, last_name, phone, phone_sha256, search_text)
-      values ('Earlier', 'Ng''eno', '+254720111333', '', 'earlier ng''eno +254720111333 0720111333')`.execute(
+      values ('Earlier', 'Ng''eno', '+254733111333', '', 'earlier ng''eno +254733111333 0733111333')`.execute(
       service.context.db,
     );
     expect(await found('ngeno')).toEqual(['Earlier']);
