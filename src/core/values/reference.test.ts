@@ -37,9 +37,9 @@ describe('the ids in a report', () => {
     expect(reportedIds('<COMMAND><TXNID>BP261102.1240.B01530</TXNID></COMMAND>')).toEqual([]);
   });
 
-  it('are at most 20', () => {
+  it('are at most 10', () => {
     const ids = Array.from({ length: 30 }, (_, n) => `ABCDEFG${n}`);
-    expect(reportedIds(JSON.stringify(ids))).toHaveLength(20);
+    expect(reportedIds(JSON.stringify(ids))).toHaveLength(10);
   });
 });
 

@@ -34,7 +34,7 @@ export function containedKeys(reference: string): string[] {
   return [...new Set(ids)].filter((key) => key !== whole).slice(0, MOST_IDS);
 }
 
-const MOST_IDS_IN_REPORT = 20;
+const MOST_IDS_IN_REPORT = 10;
 /** Letters and digits, and at most 59 characters: longer texts are hashes. */
 const REPORTED_ID = /^(?=.*\d)(?=.*[A-Z])[A-Z0-9][A-Z0-9._-]{7,58}$/;
 const DATE = /^(\d{4}-?\d\d-?\d\dT\d|\d{1,2}-[A-Z]{3}-\d)/;

@@ -44,6 +44,12 @@ describe('payments are known', () => {
       [],
       at('18T20:00'),
     ],
+    [
+      'the start of an outage if the lists of pulls have been incomplete for more than a week',
+      { missedSince: [at('18T20:00')], pulls: [pull(NOW, at('01T00:00'))] },
+      [],
+      at('18T20:00'),
+    ],
   ])('until %s', (_, fields, pendingSince, expected) => {
     expect(coverage(fields, pendingSince).until).toEqual(expected);
   });

@@ -35,8 +35,11 @@ export function knownOfProvider(
     ...(completeUntil ? [{ source: `pulls of ${provider} ${shortCode}`, until: completeUntil }] : []),
     ...incompleteSince.map((until) => ({ source: `incomplete lists of ${provider} ${shortCode}`, until })),
   ]);
-  // What a pull has read is known, whether or not the provider reported it.
-  const isPulled = pulls.every(({ completeUntil }) => completeUntil !== null && isRecent(completeUntil, now));
+  // What a pull has read completely is known, whether or not the provider reported it.
+  const isPulled = pulls.every(
+    ({ completeUntil, incompleteSince }) =>
+      completeUntil !== null && isRecent(completeUntil, now) && incompleteSince.length === 0,
+  );
   if (pulls.length > 0 && isPulled) return known;
   const missed = [...(silentSince ? [silentSince] : []), ...missedSince];
   return [...known, ...missed.map((until) => ({ source: `notifications of ${provider}`, until }))];

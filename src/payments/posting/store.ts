@@ -147,8 +147,8 @@ interface Reported {
   payer: string | null;
 }
 
-/** One day more than the payments may differ by, because the days of the database have another time zone. */
-const REPORTED_WITHIN = `${SIMILAR_WITHIN_DAYS + 1} days`;
+/** More than the payments may differ by: the last day has to end, and the days of the database have another time zone. */
+const REPORTED_WITHIN = `${SIMILAR_WITHIN_DAYS + 2} days`;
 
 /**
  * Finds, for each incoming payment, the unreversed payments with one reference that contains the other, or whose reference is another

@@ -66,7 +66,8 @@ export function overviewRoutes(api: Api, context: Context, { summaries, stopwatc
         summary: 'Show the money of today and this week',
         description:
           'The money received today and since Monday, each compared with the same days of the week before, and the outstanding sum. ' +
-          'The figures are those of `GET /reports/payments` and `GET /reports/accounts/summary`, from one snapshot. An ' +
+          'What was received is `received` less `reversed` of `GET /reports/payments`. The other figures are those of ' +
+          '`GET /reports/accounts/summary`. All are from one snapshot. An ' +
           'instance sums up the money once a minute at most: until then, every caller gets the same answer. Its age is in `Snapshot-Age`.',
         response: { 200: Envelope(TodayMoney, 'Money summed up.') },
       },

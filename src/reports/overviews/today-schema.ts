@@ -71,7 +71,10 @@ export const TodayWork = Type.Object(
 );
 
 const Days = { startDate: DateText, endDate: DateText };
-const Received = Type.Number({ description: 'Without reversed payments. In units of the currency.' });
+const Received = Type.Number({
+  description:
+    'Payments dated on these days, without those reversed later, before refunds. In units of the currency.',
+});
 const { collectionRate, par30 } = AccountSummary.properties;
 
 const MoneyOfDays = Type.Object(
