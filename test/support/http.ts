@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import http from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { gunzipSync } from 'node:zlib';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { committedDescription } from './api-description.ts';
 
 export interface Answer {
@@ -65,12 +65,14 @@ interface GivenRequest {
   body?: string;
 }
 
+const DECOMPRESS: Record<string, (bytes: Buffer) => Buffer> = { br: brotliDecompressSync, gzip: gunzipSync };
+
 function readAnswer({ statusCode = 0, headersDistinct }: http.IncomingMessage, bytes: Buffer): Answer {
   const headers = new Headers();
   for (const [name, values = []] of Object.entries(headersDistinct))
     for (const value of values) headers.append(name, value);
-  const plain = headers.get('content-encoding') === 'gzip' && bytes.length > 0 ? gunzipSync(bytes) : bytes;
-  const text = new TextDecoder().decode(plain); // without a byte order mark
+  const decompress = bytes.length > 0 && DECOMPRESS[headers.get('content-encoding') ?? ''];
+  const text = new TextDecoder().decode(decompress ? decompress(bytes) : bytes); // without a byte order mark
   const isJson = text !== '' && headers.get('content-type')?.includes('json');
   return { status: statusCode, headers, text, body: isJson ? JSON.parse(text) : undefined };
 }
