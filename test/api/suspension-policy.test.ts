@@ -416,6 +416,14 @@ describe('npm run apply-policy', () => {
 });
 
 describe('after an outage of the service', () => {
+  // Other tests are about days on which all payments are known.
+  afterAll(async () => {
+    const { db } = service.context;
+    await sql`delete from notifications where raw_body = 'history'`.execute(db);
+    await sql`delete from missed_periods`.execute(db);
+    await sql`delete from provider_watches`.execute(db);
+  });
+
   /** Notifications of the weeks before now, one each minute for four hours around the present hour of each day. */
   async function addHistory() {
     await sql`
