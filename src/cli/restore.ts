@@ -19,7 +19,7 @@ await runCommand(async (config) => {
   const open = () => openBackup(createReadStream(file));
   const backup = await open();
   await refuseIfUnknown(backup.head.migrations);
-  // Reading a large file takes long, so a database in use is refused before. It is read again after the lock.
+  // Reading a large file takes long, so a database in use is refused first. `restore` checks it again under its lock.
   if (config.directUrl !== '')
     await withConnection(config, (connection) =>
       withPreparationLock(connection, config, (_db, client) => refuseIfInUse(client)),

@@ -1,5 +1,5 @@
-// Decides until which time the payments of providers are known. Whoever paid before an outage ended must not be suspended because the
-// payment is not posted yet.
+// Decides until which time all payments of providers are known. A customer whose payment is not posted yet because of an outage must
+// not be suspended.
 
 /**
  * The longest delay. Otherwise a notification that can never be posted, a pull that always fails, or a provider that is no longer used
@@ -36,11 +36,11 @@ export function knownOfProvider(
     ...incompleteSince.map((until) => ({ source: `incomplete lists of ${provider} ${shortCode}`, until })),
   ]);
   // What a pull has read completely is known, whether or not the provider reported it.
-  const isPulled = pulls.every(
+  const isFullyPulled = pulls.every(
     ({ completeUntil, incompleteSince }) =>
       completeUntil !== null && isRecent(completeUntil, now) && incompleteSince.length === 0,
   );
-  if (pulls.length > 0 && isPulled) return known;
+  if (pulls.length > 0 && isFullyPulled) return known;
   const missed = [...(silentSince ? [silentSince] : []), ...missedSince];
   return [...known, ...missed.map((until) => ({ source: `notifications of ${provider}`, until }))];
 }

@@ -167,8 +167,8 @@ async function postBatch(context: Context, batch: readonly Incoming[]): Promise<
  * Posts incoming payments in one database transaction: locks and reads the data that the payments need, decides about each
  * payment, and writes.
  *
- * Does not wait for the locks of payments: a payment is `busy` if another transaction has locked its reference, external id, idempotency key or
- * account. Each payment has its own result, so a refused payment does not affect the rest of the batch.
+ * Does not wait for the locks of payments: a payment is `busy` if another transaction has locked its reference, external id,
+ * idempotency key or account. Each payment has its own result, so a refused payment does not affect the rest of the batch.
  */
 export async function postIncoming(
   tx: Tx,
