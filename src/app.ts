@@ -56,6 +56,7 @@ import { testClockRoutes } from './platform/test-clock/routes.ts';
 import type { SettableClock } from './platform/test-clock/settable-clock.ts';
 import { exportRoutes } from './portfolio/export/routes.ts';
 import { importRoutes } from './portfolio/import/routes.ts';
+import { listFileRoutes } from './reports/list-files/routes.ts';
 import { overviewRoutes } from './reports/overviews/routes.ts';
 import { findLastResult } from './reports/proof/result-store.ts';
 import { proofRoutes } from './reports/proof/routes.ts';
@@ -78,7 +79,15 @@ import { settingsRoutes } from './start/settings/routes.ts';
 export interface AppParts
   extends Pick<
     Pools,
-    'pool' | 'copies' | 'verifier' | 'summaries' | 'reports' | 'replica' | 'probe' | 'refusedWrites'
+    | 'pool'
+    | 'copies'
+    | 'streams'
+    | 'verifier'
+    | 'summaries'
+    | 'reports'
+    | 'replica'
+    | 'probe'
+    | 'refusedWrites'
   > {
   context: Context;
   /**
@@ -113,6 +122,7 @@ export function buildApp({
   stopwatch,
   horizon,
   copies,
+  streams,
   verifier,
   summaries,
   reports,
@@ -220,6 +230,7 @@ export function buildApp({
     commissionRoutes(api, context);
     searchRoutes(api, context);
     reportRoutes(api, context, { copies, summaries, reports });
+    listFileRoutes(api, context, streams);
     overviewRoutes(api, context, { summaries, stopwatch });
     exportRoutes(api, context, copies);
     importRoutes(api, context, copies);

@@ -53,6 +53,8 @@ export const RIGHTS = {
   'invoices:create': ['admin', 'manager', 'finance', 'agent'],
   'invoices:void': ['admin', 'manager', 'finance'],
   'catalogue:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
+  // Files of lists contain the personal data of many customers.
+  'lists:export': ['admin', 'manager', 'finance'],
   // Exports contain the personal data of all customers.
   'exports:read': ['admin'],
   'imports:run': ['admin'],

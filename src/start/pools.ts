@@ -10,6 +10,7 @@ import {
 } from '../core/database/long-reads.ts';
 import { createRefusedWrites, type RefusedWrites } from '../core/database/refused-writes.ts';
 import { openReplica, type Replica } from '../core/database/replica.ts';
+import { openRowStreams, type RowStreams } from '../core/database/row-streams.ts';
 import type { TestClock } from '../core/database/test-clock.ts';
 import { type DatabaseProbe, openDatabaseProbe } from '../platform/health/probe.ts';
 import { readMigrationNames } from '../platform/migrations/files.ts';
@@ -25,6 +26,7 @@ export interface Pools {
   /** The pool of `db`, for the metrics. */
   pool: Pool;
   copies: CopyPool;
+  streams: RowStreams;
   verifier: LongReads;
   summaries: LongReads;
   reports: ReportReads;
@@ -94,6 +96,7 @@ export async function openPools(
           log,
         });
   const copies = openCopyPool({ ...optionsOf('copy'), replica });
+  const streams = openRowStreams(optionsOf('list file'));
   const verifier = openLongReads({
     ...optionsOf('proof'),
     ...PROOF_READS,
@@ -115,9 +118,15 @@ export async function openPools(
     onConnectionLost: () => {}, // The request pool reports the same failure.
   });
   return {
-    ...{ db, pool, copies, verifier, summaries, reports, replica, probe, refusedWrites },
+    ...{ db, pool, copies, streams, verifier, summaries, reports, replica, probe, refusedWrites },
     async cancelLongWork() {
-      await Promise.all([copies.close(), verifier.close(), summaries.close(), reports.close()]);
+      await Promise.all([
+        copies.close(),
+        streams.close(),
+        verifier.close(),
+        summaries.close(),
+        reports.close(),
+      ]);
     },
     async close() {
       await Promise.all([probe.close(), replica?.close()]);

@@ -47,6 +47,7 @@ const FIELDS = {
   kycStatus: Nullable(Type.String({ description: 'The KYC status of the customer.' })),
   lastHeardAt: Type.String({ description: 'When the provider last posted a notification.' }),
   lineCount: Type.Integer(),
+  list: Type.String({ description: 'The name of the list, such as `payments`.' }),
   matchMethod: Nullable(Type.String({ description: 'How the account was found.' })),
   nextDueDate: Nullable(
     date(
@@ -73,6 +74,7 @@ const FIELDS = {
   reconciliationDate: date('The date of the reconciliation.'),
   reconciliationId: Id,
   role: Nullable(Type.String()),
+  rowCount: Type.Integer(),
   ruleVersion: Type.Integer(),
   shortCode: Type.String({ description: 'The number of the business that customers pay.' }),
   source: Type.String({ description: '`manual`, `webhook`, `import` or `pull`.' }),
@@ -348,6 +350,10 @@ export const EVENTS = {
   'import.files_deleted': {
     when: 'The files of a portfolio import were deleted, because nobody worked on it for 30 days.',
     data: [],
+  },
+  'list.exported': {
+    when: 'A user or an API key downloaded all rows of a list that match a filter.',
+    data: ['list', 'rowCount'],
   },
   'product.created': { when: 'A product was created.', data: ['priceMinor', 'active'] },
   'product.updated': { when: 'A product was changed.', data: ['changedFields'] },

@@ -36,6 +36,7 @@ export const AUDIT_ACTIONS = [
   'invitation.revoke',
   'invoice.issue',
   'invoice.void',
+  'list.export',
   'notification.resolve',
   'payment.assign',
   'payment.change',

@@ -83,6 +83,7 @@ const NEEDED_PERMISSION: Readonly<Record<SubjectOf<EventType>, Permission>> = {
   balance_gap: 'payers:read',
   statement: 'reconciliations:read',
   import: 'imports:run',
+  list: 'audit:read',
   proof: 'reports:read',
   product: 'catalogue:read',
   payplan: 'catalogue:read',

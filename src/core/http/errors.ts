@@ -31,6 +31,7 @@ export const RESOURCES = [
   'import',
   'invitation',
   'invoice',
+  'list',
   'notification',
   'payment',
   'payment_method',

@@ -6,6 +6,7 @@ import { type Page, pageNumbers } from '../http/envelope.ts';
 import { type CursorValue, type Position, writeCursor } from './cursor.ts';
 import { readerOf } from './json-rows.ts';
 import { DEFAULT_LIMIT, type ListPlan, MAX_LIMIT } from './query.ts';
+import type { RowCursor } from './row-cursor.ts';
 import { columnOf, conditionsOf, isAfter, type ListColumns, orderOf, sortValuesOf } from './sql.ts';
 
 export interface ListSource<Row> extends ListColumns {
@@ -47,14 +48,30 @@ const MAX_QUICK_ROWS = 500;
 /** Literals in the SQL. With a parameter, PostgreSQL would plan each page again, and planning takes longer than the query. */
 const LITERAL_LIMITS = [DEFAULT_LIMIT, MAX_LIMIT];
 
-/** Reads one page of rows. Also returns the exact number of all matching rows or, for `after`, the cursor of the next page. */
+/**
+ * Reads one page of rows. Also returns the exact number of all matching rows or, for `after`, the cursor of the next page. For a plan
+ * with a cursor, reads the next rows.
+ */
 export async function fetchPage<Row>(db: Db, plan: ListPlan, source: ListSource<Row>): Promise<Page<Row>> {
   const select = textOf(db, source.select);
   const read = await readerOf<Row>(db, select);
-  const found = plan.after
-    ? await findAfter(db, plan, plan.after, source)
-    : await findNumbered(db, plan, source, select);
+  const found = plan.cursor
+    ? await findNext(db, plan, plan.cursor, source)
+    : plan.after
+      ? await findAfter(db, plan, plan.after, source)
+      : await findNumbered(db, plan, source, select);
   return { ...found, rows: found.rows.map(read) };
+}
+
+async function findNext<Row>(
+  db: Db,
+  plan: ListPlan,
+  cursor: RowCursor,
+  source: ListSource<Row>,
+): Promise<Page<Row>> {
+  const where = whereOf([...conditionsOf(plan, source), ...(source.where ?? [])]);
+  const rows = await cursor.next(db, sql<Row>`${source.select} ${where} order by ${orderOf(plan, source)}`);
+  return { rows, pagination: { limit: rows.length } };
 }
 
 /**

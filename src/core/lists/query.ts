@@ -6,6 +6,7 @@ import { addDays, parsePlainDate, parseTimestamp, startOfDayUtc } from '../value
 import { type Minor, parseMinor } from '../values/money.ts';
 import { MAX_CURSOR_LENGTH, type Position, readPosition } from './cursor.ts';
 import type { Kind, ListField, ListOrder, NamedField } from './fields.ts';
+import type { RowCursor } from './row-cursor.ts';
 
 /**
  * The query parameters of lists: `page` or `after`, `limit`, `sort=field:asc,other:desc` and `filter[field][op]=value`.
@@ -27,6 +28,8 @@ export interface ListPlan {
   /** The position before the page. Replaces the page number if the query has `after`. */
   after?: Position;
   limit: number;
+  /** Replaces the pages: each read of the list gives the next rows. */
+  cursor?: RowCursor;
 }
 
 export interface Filter {
@@ -155,12 +158,14 @@ export function defineList<Extra extends TProperties>(
   const filterable = fields.map((field) => ({ field, parameter: parameterOf(field) }));
   const extraNames = Object.keys(extra);
   const defaultOrder = readSort(DEFAULT_SORT, fields, []);
-  const schema = Type.Object({
+  const pages = {
     page: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: 1, examples: [1] })),
     after: Type.Optional(Type.String({ maxLength: MAX_CURSOR_LENGTH, description: AFTER, examples: [''] })),
     limit: Type.Optional(
       Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT, examples: [DEFAULT_LIMIT] }),
     ),
+  };
+  const conditions = {
     sort: Type.Optional(
       Type.String({
         minLength: 1,
@@ -172,7 +177,7 @@ export function defineList<Extra extends TProperties>(
     ...extra,
     ...Object.fromEntries(filterable.map(({ field, parameter }) => [parameter, filterSchema(field)])),
     ...(metadataColumn !== undefined && { [METADATA_FILTER]: MetadataFilter }),
-  });
+  };
 
   function parse(given: Given, business: BusinessSettings) {
     const problems: FieldProblem[] = [];
@@ -192,10 +197,16 @@ export function defineList<Extra extends TProperties>(
     return { value, problems };
   }
 
+  function parsed(parameters: TProperties) {
+    return Type.Unsafe<ListQuery<Extra>>(Object.assign(Type.Object(parameters), { [PARSE]: parse }));
+  }
+
   return {
     fields,
     /** The schema of the query string. A handler receives the parsed plan as `request.query`. */
-    query: Type.Unsafe<ListQuery<Extra>>(Object.assign(schema, { [PARSE]: parse })),
+    query: parsed({ ...pages, ...conditions }),
+    /** The same without the parameters of pages, for a file with all rows. */
+    queryOfAll: parsed(conditions),
     /** The plan of a query that the service makes itself, such as `{ 'filter[status]': { eq: 'pending' }, limit: 1 }`. */
     plan(given: Given, business: BusinessSettings): ListQuery<Extra> {
       const { value, problems } = parse(given, business);

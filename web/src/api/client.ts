@@ -57,7 +57,7 @@ function withToken(request: Request, token: string | undefined): Request {
 }
 
 /** `{ 'filter[id]': { in: [1, 2] }, expand: ['customer'] }` becomes `filter[id][in]=1,2&expand=customer`, percent-encoded. */
-function writeQuery(query: Readonly<Record<string, unknown>>): string {
+export function writeQuery(query: Readonly<Record<string, unknown>>): string {
   const parameters = new URLSearchParams();
   const add = (name: string, value: unknown) => {
     if (value !== undefined && value !== null) parameters.append(name, String(value));

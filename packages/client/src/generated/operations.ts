@@ -404,6 +404,23 @@ export interface ReportsCalls {
   getLastProof(query?: NoQuery, options?: CallOptions): Promise<DataOf<'getLastProof'>>;
 }
 
+export interface FilesOfListsCalls {
+  /** Get all customers that match a filter as CSV */
+  getCustomersFile(query?: QueryOf<'getCustomersFile'>, options?: CallOptions): Promise<string>;
+  /** Get all accounts that match a filter as CSV */
+  getAccountsFile(query?: QueryOf<'getAccountsFile'>, options?: CallOptions): Promise<string>;
+  /** Get all payments that match a filter as CSV */
+  getPaymentsFile(query?: QueryOf<'getPaymentsFile'>, options?: CallOptions): Promise<string>;
+  /** Get all invoices that match a filter as CSV */
+  getInvoicesFile(query?: QueryOf<'getInvoicesFile'>, options?: CallOptions): Promise<string>;
+  /** Get all credit moves that match a filter as CSV */
+  getCreditMovesFile(query?: QueryOf<'getCreditMovesFile'>, options?: CallOptions): Promise<string>;
+  /** Get all payment requests that match a filter as CSV */
+  getPaymentRequestsFile(query?: QueryOf<'getPaymentRequestsFile'>, options?: CallOptions): Promise<string>;
+  /** Get all commissions that match a filter as CSV */
+  getCommissionsFile(query?: QueryOf<'getCommissionsFile'>, options?: CallOptions): Promise<string>;
+}
+
 export interface PortfolioCalls {
   /** Export the whole portfolio */
   export(query?: NoQuery, options?: CallOptions): Promise<ServiceFile>;
@@ -514,6 +531,7 @@ export interface Api {
   commissions: CommissionsCalls;
   search: SearchCalls;
   reports: ReportsCalls;
+  filesOfLists: FilesOfListsCalls;
   portfolio: PortfolioCalls;
   audit: AuditCalls;
   events: EventsCalls;
@@ -724,6 +742,15 @@ export const OPERATIONS = {
     getTodayMoney: { method: 'GET', path: '/api/reports/today/money', hasQuery: true, secured: true, answers: 'data' },
     getProof: { method: 'GET', path: '/api/reports/proof', hasQuery: true, secured: true, answers: 'data' },
     getLastProof: { method: 'GET', path: '/api/reports/proof/last', hasQuery: true, secured: true, answers: 'data' },
+  },
+  filesOfLists: {
+    getCustomersFile: { method: 'GET', path: '/api/customers.csv', hasQuery: true, secured: true, answers: 'text' },
+    getAccountsFile: { method: 'GET', path: '/api/accounts.csv', hasQuery: true, secured: true, answers: 'text' },
+    getPaymentsFile: { method: 'GET', path: '/api/payments.csv', hasQuery: true, secured: true, answers: 'text' },
+    getInvoicesFile: { method: 'GET', path: '/api/invoices.csv', hasQuery: true, secured: true, answers: 'text' },
+    getCreditMovesFile: { method: 'GET', path: '/api/credit-moves.csv', hasQuery: true, secured: true, answers: 'text' },
+    getPaymentRequestsFile: { method: 'GET', path: '/api/payment-requests.csv', hasQuery: true, secured: true, answers: 'text' },
+    getCommissionsFile: { method: 'GET', path: '/api/commissions/payments.csv', hasQuery: true, secured: true, answers: 'text' },
   },
   portfolio: {
     export: { method: 'GET', path: '/api/exports/portfolio', hasQuery: true, secured: true, answers: 'file' },

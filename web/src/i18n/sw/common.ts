@@ -98,6 +98,7 @@ export const common: Record<keyof typeof en, string> = {
   'list.page': 'Ukurasa {page} kati ya {pages}',
   'list.some': '{shown} kati ya {total}',
   'list.total': 'Jumla {total}',
+  'list.download': 'Pakua kama CSV',
   'list.next': 'Ukurasa unaofuata',
   'list.previous': 'Ukurasa uliotangulia',
   'list.all': 'Zote',

@@ -73,6 +73,7 @@ export function Page() {
       title={t('nav.accounts')}
       list={list}
       query={accounts}
+      file={{ path: '/api/accounts.csv', query: { expand: ['customer', 'product'] } }}
       columns={columns}
       hrefOf={({ id }) => `/accounts/${id}`}
     />

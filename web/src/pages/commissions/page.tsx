@@ -65,6 +65,7 @@ export function Page() {
       title={t('nav.commissions')}
       list={list}
       query={commissions}
+      file={{ path: '/api/commissions/payments.csv' }}
       columns={columns}
       {...(may('commissions:calculate') && {
         create: {

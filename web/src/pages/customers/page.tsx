@@ -69,6 +69,7 @@ export function Page() {
       title={t('nav.customers')}
       list={list}
       query={customers}
+      file={{ path: '/api/customers.csv' }}
       columns={columns}
       hrefOf={({ id }) => `/customers/${id}`}
     />

@@ -44,6 +44,7 @@ export function Page() {
       title={t('nav.invoices')}
       list={list}
       query={invoices}
+      file={{ path: '/api/invoices.csv' }}
       columns={columns}
       hrefOf={({ id }) => `/invoices/${id}`}
     />

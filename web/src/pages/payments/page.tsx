@@ -62,6 +62,7 @@ export function Page() {
       title={t('nav.payments')}
       list={list}
       query={payments}
+      file={{ path: '/api/payments.csv', query: { expand: ['customer'] } }}
       columns={columns}
       hrefOf={({ id }) => `/payments/${id}`}
     />

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useRef, useState } from 'react';
 import { useSearchParams } from 'wouter';
+import { writeQuery } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Permission } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
@@ -15,6 +16,7 @@ import { type ListState, useListState, writeSort } from '../../ui/list-state.ts'
 import { PageHead } from '../../ui/panel.tsx';
 import { type Column, Pager, type Sort, Table } from '../../ui/table.tsx';
 import { useMedia } from '../../ui/use-media.ts';
+import { DownloadButton } from './download-button.tsx';
 
 /** A filter of a list. Its value is in the URL, so it must not be personal data. */
 export type Filter = ValueFilter | DayFilter;
@@ -155,13 +157,15 @@ interface ResourcePageProps<Row> extends Omit<ListPanelProps<Row>, 'caption'> {
   rowQuery?: (id: number) => RowQuery<Row>;
   /** Users without this permission can neither create a row nor open the dialog of a row. Default: everybody can. */
   permission?: Permission;
+  /** The file with all rows that match the filters, such as `/api/payments.csv`, and its parameters besides those of the list. */
+  file?: { path: string; query?: Readonly<Record<string, unknown>> };
   /** Content below the title, such as tabs. */
   children?: ReactNode;
 }
 
 /** A page with the list of a resource, and the dialogs to create a row and to open one. */
 export function ResourcePage<Row extends { id: number }>(props: ResourcePageProps<Row>) {
-  const { title, permission, children, rowQuery, ...panel } = props;
+  const { title, permission, children, rowQuery, file, ...panel } = props;
   const isAllowed = permission === undefined || may(permission);
   const create = isAllowed ? props.create : undefined;
   const dialogOf = isAllowed ? props.dialogOf : undefined;
@@ -172,11 +176,16 @@ export function ResourcePage<Row extends { id: number }>(props: ResourcePageProp
       <PageHead
         title={title}
         actions={
-          create && (
-            <Button kind="primary" icon="plus" onClick={() => setIsCreating(true)}>
-              {create.label}
-            </Button>
-          )
+          <>
+            {file && may('lists:export') && (
+              <DownloadButton path={pathOfFile(file, list)}>{t('list.download')}</DownloadButton>
+            )}
+            {create && (
+              <Button kind="primary" icon="plus" onClick={() => setIsCreating(true)}>
+                {create.label}
+              </Button>
+            )}
+          </>
         }
       />
       {children}
@@ -192,6 +201,11 @@ export function ResourcePage<Row extends { id: number }>(props: ResourcePageProp
       )}
     </>
   );
+}
+
+function pathOfFile({ path, query }: NonNullable<ResourcePageProps<unknown>['file']>, list: List): string {
+  const { page: _page, limit: _limit, ...conditions } = list.query;
+  return `${path}?${writeQuery({ ...conditions, ...query })}`;
 }
 
 interface OpenedRowProps<Row> extends Pick<ListPanelProps<Row>, 'list' | 'query'> {

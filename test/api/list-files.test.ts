@@ -1,0 +1,156 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import { parse } from 'csv-parse/sync';
+import { sql } from 'kysely';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { dataOf, newAccount, newApiKey, newCustomer, pay, setToday, useService } from '../support/harness.ts';
+import { eventually } from '../support/waiting.ts';
+
+const service = useService();
+
+beforeAll(() => setToday(service, '2026-11-16'));
+
+/** The rows of a file, by column. */
+async function rowsOf(path: string, token?: string): Promise<Record<string, string>[]> {
+  const answer = await service.call('GET', path, undefined, token === undefined ? {} : { token });
+  expect(answer.status, answer.text).toBe(200);
+  return parse(answer.text, { columns: true, bom: true });
+}
+
+async function lastExport() {
+  const [entry] = await dataOf(service.call('GET', '/audit?filter[action]=list.export&sort=id:desc&limit=1'));
+  return entry;
+}
+
+describe('GET /{list}.csv', () => {
+  it('has the rows of the list with the same filters and the same order', async () => {
+    const metadata = { region: 'Embu' };
+    const first = await newAccount(service, { metadata });
+    const second = await newAccount(service, { metadata });
+    await newAccount(service);
+    await pay(service, second.id, 2_000);
+    const query = 'filter[metadata][region]=Embu&sort=balance:asc&expand=customer';
+
+    const list = await dataOf(service.call('GET', `/accounts?${query}`));
+    const rows = await rowsOf(`/accounts.csv?${query}`);
+
+    expect(rows.map(({ id }) => Number(id))).toEqual([second.id, first.id]);
+    expect(rows[0]).toMatchObject({
+      accountNumber: second.accountNumber,
+      balance: String(list[0].balance),
+      nextDueDate: list[0].nextDueDate ?? '',
+      metadata: '{"region":"Embu"}',
+      'customer.name': list[0].customer.name,
+    });
+    expect(rows[0]).not.toHaveProperty('allowedMoves');
+  });
+
+  it('has a column for each field of a row with one value, also if no row matches', async () => {
+    const answer = await service.call('GET', '/payments.csv?filter[id]=0');
+    const [payment] = await dataOf(service.call('GET', '/payments?limit=1'));
+    const head = answer.text.replace('\ufeff', '').trim().split(',');
+    const single = Object.entries(payment as object).filter(([, value]) => !Array.isArray(value));
+    expect(head).toEqual(single.map(([name]) => name));
+  });
+
+  it('protects spreadsheets from formulas that people have typed', async () => {
+    const customer = await newCustomer(service, { firstName: '=1+1', lastName: 'Kamau' });
+    const [row] = await rowsOf(`/customers.csv?filter[id]=${customer.id}`);
+    expect(row).toMatchObject({ firstName: "'=1+1", phone: `'${customer.phone}` });
+  });
+
+  it.each(['/invoices.csv', '/credit-moves.csv', '/payment-requests.csv', '/commissions/payments.csv'])(
+    '%s exists',
+    async (path) => {
+      expect(await rowsOf(path)).toEqual([]);
+    },
+  );
+
+  it('refuses pages and filters that the list does not have, with the name of the parameter', async () => {
+    const { status, body } = await service.call('GET', '/accounts.csv?page=2&filter[colour]=red');
+    expect([status, body.error.code]).toEqual([400, 'VALIDATION_ERROR']);
+    expect(body.error.details.fields.map(({ path }: { path: string }) => path).sort()).toEqual([
+      'filter[colour]',
+      'page',
+    ]);
+  });
+
+  it('records the query and the number of rows in the audit log before the file is sent', async () => {
+    const customer = await newCustomer(service, { lastName: 'Wafula' });
+    await newAccount(service, { customerId: customer.id });
+    await newAccount(service, { customerId: customer.id });
+    await rowsOf(`/accounts.csv?customerId=${customer.id}&sort=id:asc`);
+    expect(await lastExport()).toMatchObject({
+      actor: 'admin@example.com',
+      resource: 'list',
+      after: { list: 'accounts', query: { customerId: String(customer.id), sort: 'id:asc' }, rowCount: 2 },
+    });
+  });
+
+  it('publishes no value of a filter', async () => {
+    await rowsOf('/customers.csv?search=Wanjiru');
+    const { rows } = await sql<{ data: object }>`
+      select data from events where type = 'list.exported' order by id desc limit 1`.execute(
+      service.context.db,
+    );
+    expect(rows[0]?.data).toEqual({ list: 'customers', rowCount: 0 });
+  });
+
+  it('is for admins, managers and finance, and a key also needs the permission of the list', async () => {
+    const statusFor = async (token: string) =>
+      (await service.call('GET', '/payments.csv', undefined, { token })).status;
+    expect(await statusFor(await service.tokenOf('manager'))).toBe(200);
+    expect(await statusFor(await service.tokenOf('finance'))).toBe(200);
+    expect(await statusFor(await service.tokenOf('agent'))).toBe(403);
+    expect(await statusFor(await service.tokenOf('viewer'))).toBe(403);
+    const { key } = await newApiKey(service, ['lists:export', 'accounts:read']);
+    const refused = await service.call('GET', '/payments.csv', undefined, { token: key });
+    expect([refused.status, refused.body.error.details.permission]).toEqual([403, 'payments:read']);
+    expect((await service.call('GET', '/accounts.csv', undefined, { token: key })).status).toBe(200);
+  });
+});
+
+describe('the file of a list with many rows', () => {
+  const ROWS = 20_000;
+
+  beforeAll(async () => {
+    const { id } = await newAccount(service, { activationDate: '2026-01-01' });
+    await sql`
+      insert into payments
+        (account_id, amount_minor, payment_method_id, transaction_ref, reference_key, payment_date, status, source)
+      select ${id}, 100 + n, 1, ref, ref, date '2026-01-01' + (n % 300)::int, 'matched', 'import'
+      from generate_series(1, ${ROWS}::int) n, lpad(n::text, 500, 'X') ref`.execute(service.context.db);
+  });
+
+  it('has each row once, in one order, although payments are added meanwhile', async () => {
+    const { id } = await newAccount(service);
+    const reading = rowsOf('/payments.csv?filter[source]=import&sort=amount:desc');
+    await pay(service, id, 2_000);
+    const amounts = (await reading).map(({ amount }) => Number(amount));
+    expect(amounts).toHaveLength(ROWS);
+    expect(new Set(amounts).size).toBe(ROWS);
+    expect(amounts).toEqual(amounts.toSorted((one, other) => other - one));
+  });
+
+  it('ends its transaction when the client goes away', async () => {
+    const path = `${service.origin}/api/payments.csv?filter[source]=import`;
+    const headers = { authorization: `Bearer ${service.adminToken}` };
+    const request = http.get(path, { headers, agent: false });
+    request.on('error', () => {});
+    const [response] = (await once(request, 'response')) as [http.IncomingMessage];
+    response.pause();
+    await eventually(cursors).toBe(1);
+    request.destroy();
+    await eventually(cursors).toBe(0);
+  });
+
+  /** The number of files that are being read from the database. */
+  async function cursors(): Promise<number> {
+    const { rows } = await sql<{ n: number }>`
+      select count(*)::int as n from pg_stat_activity
+      where datname = current_database() and query like 'fetch %' and state <> 'idle'`.execute(
+      service.context.db,
+    );
+    return rows[0]?.n ?? 0;
+  }
+});
