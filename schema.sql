@@ -313,7 +313,10 @@ create table commissions (
   paid_at timestamp(3) with time zone,
   created_at timestamp(3) with time zone not null default business_now(),
   updated_at timestamp(3) with time zone not null default business_now(),
+  calculated_by bigint,
+  payment_reference text,
   constraint commissions_period_check CHECK ((period ~ '^\d{4}-(0[1-9]|1[0-2])$'::text)),
+  constraint commissions_calculated_by_fkey FOREIGN KEY (calculated_by) REFERENCES users(id),
   constraint commissions_employee_id_fkey FOREIGN KEY (employee_id) REFERENCES employees(id),
   constraint commissions_pkey PRIMARY KEY (id),
   constraint commissions_period_unique UNIQUE (employee_id, period)

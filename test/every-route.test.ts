@@ -165,6 +165,16 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'GET /commissions/payments/:id': EVERYONE, // agents see only the commissions of their own employee
   'PUT /commissions/payments/:id': ['admin', 'manager', 'finance'],
   'GET /commissions/unclaimed-sales': EVERYONE, // agents see only the sales of their own employee
+  'GET /commissions/months/:period': ALL_BUT_AGENTS,
+  'POST /commissions/months/:period/calculate': ['admin', 'manager', 'finance'],
+  'POST /commissions/months/:period/status': ['admin', 'manager', 'finance'],
+  'GET /customers.csv': ['admin', 'manager', 'finance'],
+  'GET /accounts.csv': ['admin', 'manager', 'finance'],
+  'GET /payments.csv': ['admin', 'manager', 'finance'],
+  'GET /invoices.csv': ['admin', 'manager', 'finance'],
+  'GET /credit-moves.csv': ['admin', 'manager', 'finance'],
+  'GET /payment-requests.csv': ['admin', 'manager', 'finance'],
+  'GET /commissions/payments.csv': ['admin', 'manager', 'finance'],
   'GET /commissions/rules': ALL_BUT_AGENTS,
   'POST /commissions/rules': ['admin', 'manager'],
   'GET /search': EVERYONE, // each type also needs its own permission
@@ -292,6 +302,7 @@ const RIGHT_BODY: Record<string, object> = {
   'PUT /employees/by-external-id/:externalId': { name: 'A' },
   'POST /commissions/calculate': { employeeId: 1, period: '2026-03' },
   'PUT /commissions/payments/:id': { status: 'approved' },
+  'POST /commissions/months/:period/status': { status: 'approved', total: 0 },
   'POST /commissions/rules': { rateBasisPoints: 0 },
   'POST /webhook-endpoints': { url: 'https://erp.example.com/', types: ['payment.*'] },
   'PUT /webhook-endpoints/:id': { inOrder: true },

@@ -1,3 +1,4 @@
+import type { Static } from 'typebox';
 import { findEmployee } from '../catalogue/employees/store.ts';
 import { event } from '../changes/events/change-rules.ts';
 import { audit } from '../changes/events/change-store.ts';
@@ -20,6 +21,7 @@ import {
 } from './rules.ts';
 import {
   type CalculateBody,
+  type CommissionChanges,
   MAX_LINES,
   type NewRule,
   PAYMENT_WARNINGS,
@@ -88,7 +90,10 @@ export async function calculateCommission(context: Context, actor: Actor, body: 
         `is too large: the total commission must be at most ${maxAmountText(context.currency.decimals)}`,
       );
     }
-    const calculated = await replaceLines(tx, commission.id, lines, totalMinor);
+    const calculated = await replaceLines(tx, commission.id, lines, {
+      totalMinor,
+      calculatedBy: actor.userId,
+    });
     await audit(tx, actor, {
       action: 'commission.calculate',
       resource: 'commission',
@@ -102,17 +107,18 @@ export async function calculateCommission(context: Context, actor: Actor, body: 
 }
 
 /**
- * @throws AppError VALIDATION_ERROR with status 409 if a commission would be paid before the end of its month, and `confirmed` does
- *   not have the code of this warning.
+ * @throws AppError VALIDATION_ERROR with status 409 if a commission would be paid before the end of its month, and the confirmation
+ *   does not have the code of this warning. FORBIDDEN if payments need two persons, and the user has calculated the commission.
  */
 export async function changeCommission(
   context: Context,
   actor: Actor,
   id: number,
-  status: CommissionStatus,
-  confirmed: readonly string[] = [],
+  { status, paymentReference, confirmation }: Static<typeof CommissionChanges>,
 ) {
   const day = today(context);
+  const confirmed: readonly string[] = confirmation?.codes ?? [];
+  checkPaymentReference(status, paymentReference);
   return inTransaction(context.db, async (tx) => {
     const commission = await lockCommission(tx, id);
     if (!commission) throw notFound('commission', id);
@@ -121,7 +127,8 @@ export async function changeCommission(
     if (status === 'paid' && !confirmed.includes('month_not_ended') && !hasEnded(commission.period, day)) {
       throw unconfirmed([{ code: 'month_not_ended', message: PAYMENT_WARNINGS.month_not_ended }]);
     }
-    return withLines(tx, await move(tx, actor, id, commission.status, status));
+    if (status === 'paid') checkPayer(context, actor, commission);
+    return withLines(tx, await move(tx, actor, commission, status, paymentReference?.trim()));
   });
 }
 
@@ -146,16 +153,36 @@ export async function addRule(context: Context, actor: Actor, sent: NewRule) {
   });
 }
 
-async function move(tx: Tx, actor: Actor, id: number, from: CommissionStatus, to: CommissionStatus) {
+function checkPaymentReference(status: CommissionStatus, paymentReference: string | undefined): void {
+  if (paymentReference !== undefined && status !== 'paid')
+    throw invalidField('paymentReference', 'is only allowed with the status paid');
+}
+
+/** Where money above a limit needs a second person, this is also so for commissions, of any amount. */
+function checkPayer({ config }: Context, { userId }: Actor, { calculated_by }: CommissionRow): void {
+  if (config.approvalLimitMinor === undefined || userId === null || userId !== calculated_by) return;
+  throw new AppError(
+    'FORBIDDEN',
+    'You calculated this commission, so another user must mark it as paid: APPROVAL_LIMIT is set.',
+  );
+}
+
+async function move(
+  tx: Tx,
+  actor: Actor,
+  { id, status: from }: CommissionRow,
+  to: CommissionStatus,
+  paymentReference: string | undefined,
+) {
   const cancelled = await findCancelledAccounts(tx, id);
   if (cancelled.length > 0) throw cancelledAccounts(cancelled, to);
-  const moved = await setCommissionStatus(tx, id, to);
+  const moved = await setCommissionStatus(tx, id, to, paymentReference);
   const entry = { action: 'commission.status', resource: 'commission', resourceId: id } as const;
   const { employee_id: employeeId, period, total_minor: totalMinor } = moved;
   await audit(tx, actor, {
     ...entry,
     before: { status: from },
-    after: { status: to },
+    after: { status: to, ...(paymentReference !== undefined && { paymentReference }) },
     event: event(`commission.${to}`, { employeeId, period, totalMinor }),
   });
   return moved;

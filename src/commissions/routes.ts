@@ -1,4 +1,5 @@
 import type { Actor, Context } from '../core/context.ts';
+import type { Db, Tx } from '../core/database/db.ts';
 import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
@@ -7,25 +8,41 @@ import { IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
 import { mayDo } from '../rights.ts';
 import { addRule, calculateCommission, changeCommission } from './commands.ts';
+import { calculateMonth, changeMonth } from './month-commands.ts';
 import {
   CalculateBody,
   Commission,
   CommissionChanges,
+  CommissionMonth,
   CommissionSummary,
   commissionList,
+  MonthParams,
+  MonthStatusChange,
   NewRule,
   Rule,
   ruleList,
   UnclaimedSale,
   unclaimedSaleList,
 } from './schema.ts';
-import { findCommission, listCommissions, listRules, listUnclaimedSales, type Visible } from './store.ts';
-import { toCommission, toCommissionSummary, toUnclaimedSale } from './view.ts';
+import {
+  countUncalculated,
+  findCommission,
+  listCommissions,
+  listRules,
+  listUnclaimedSales,
+  sumMonth,
+  type Visible,
+} from './store.ts';
+import { toCommission, toCommissionSummary, toMonth, toUnclaimedSale } from './view.ts';
 
 const OWN_ONLY = 'Agents see only the commissions of their own employee (`employeeId` in `GET /auth/me`).';
 
 export function commissionRoutes(api: Api, context: Context): void {
-  const { db, currency } = context;
+  const {
+    db,
+    currency,
+    config: { limits },
+  } = context;
   const tags = ['Commissions'];
 
   api.post(
@@ -122,19 +139,98 @@ export function commissionRoutes(api: Api, context: Context): void {
         operationId: 'changeCommissionStatus',
         summary: 'Approve a commission or mark it paid',
         description:
-          'Approves a calculated commission, or marks an approved one as paid. To pay a month that has not ended, send a `confirmation`.',
+          'Approves a calculated commission, or marks an approved one as paid. To pay a month that has not ended, send a `confirmation`. If ' +
+          'APPROVAL_LIMIT is set, a user cannot mark a commission as paid that the same user has calculated.',
         params: IdParams,
         body: CommissionChanges,
         response: { 200: Envelope(Commission, 'Commission changed.') },
       },
     },
     async (request) => {
-      const { status, confirmation } = request.body;
       const { id } = request.params;
-      const changed = await changeCommission(context, actorOf(request), id, status, confirmation?.codes);
+      const changed = await changeCommission(context, actorOf(request), id, request.body);
       return ok(toCommission(changed, currency), 'Commission changed.');
     },
   );
+
+  api.get(
+    '/commissions/months/:period',
+    {
+      config: { access: 'commissions:read' },
+      schema: {
+        tags,
+        operationId: 'getCommissionMonth',
+        summary: 'Count and sum the commissions of a month',
+        description: '`GET /commissions/payments` with `period` lists the commissions.',
+        params: MonthParams,
+        response: { 200: Envelope(CommissionMonth, 'Month found.') },
+      },
+    },
+    async (request) => ok(await readMonth(db, request.params.period), 'Month found.'),
+  );
+
+  api.post(
+    '/commissions/months/:period/calculate',
+    {
+      config: {
+        access: 'commissions:calculate',
+        rate: 'bulk',
+        repeatable: true,
+        answerTimeoutMs: limits.bulkAnswerMs,
+      },
+      schema: {
+        tags,
+        operationId: 'calculateCommissionMonth',
+        summary: 'Calculate the commissions of all employees for a month',
+        description:
+          'Calculates the commission of each employee who sold an account in the month, or who has an unpaid commission for it, as ' +
+          '`POST /commissions/calculate` with `includeDerived`. Paid commissions stay. A repeat calculates all again.',
+        params: MonthParams,
+        response: { 200: Envelope(CommissionMonth, 'Month calculated.') },
+      },
+    },
+    async (request, reply) =>
+      repeatable(context, request, reply, async (txContext) => {
+        const { period } = request.params;
+        await calculateMonth(txContext, actorOf(request), period);
+        return ok(await readMonth(txContext.db, period), 'Month calculated.');
+      }),
+  );
+
+  api.post(
+    '/commissions/months/:period/status',
+    {
+      config: {
+        access: 'commissions:approve',
+        rate: 'bulk',
+        repeatable: true,
+        confirmable: true,
+        answerTimeoutMs: limits.bulkAnswerMs,
+      },
+      schema: {
+        tags,
+        operationId: 'changeCommissionMonth',
+        summary: 'Approve or pay all commissions of a month',
+        description:
+          'Approves all calculated commissions of the month, or marks all approved ones as paid, each as `PUT /commissions/payments/{id}`. ' +
+          'If one of them cannot change, none does.',
+        params: MonthParams,
+        body: MonthStatusChange,
+        response: { 200: Envelope(CommissionMonth, 'Month changed.') },
+      },
+    },
+    async (request, reply) =>
+      repeatable(context, request, reply, async (txContext) => {
+        const { period } = request.params;
+        await changeMonth(txContext, actorOf(request), period, request.body);
+        return ok(await readMonth(txContext.db, period), 'Month changed.');
+      }),
+  );
+
+  async function readMonth(from: Db | Tx, period: string) {
+    const [sums, employees] = await Promise.all([sumMonth(from, period), countUncalculated(from, period)]);
+    return toMonth(period, { sums, uncalculated: employees }, currency);
+  }
 
   api.get(
     '/commissions/rules',

@@ -12,7 +12,7 @@ import {
   Timestamp,
 } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
-import { COMMISSION_STATUSES } from './status-rules.ts';
+import { COMMISSION_STATUSES, MONTH_STATUSES } from './status-rules.ts';
 
 const MAX_SALES = 1_000;
 /** The whole commission of a sale, in basis points. */
@@ -114,20 +114,70 @@ export const UnclaimedSale = Type.Object(
   { title: 'UnclaimedSale', examples: [UNCLAIMED_SALE] },
 );
 
+const Confirmation = Type.Object(
+  { codes: Type.Array(Choice('CommissionWarningCode', COMMISSION_WARNING_CODES), { maxItems: 1 }) },
+  {
+    title: 'CommissionConfirmation',
+    description: `Needed to pay a commission in its own month (\`month_not_ended\`). ${PAYMENT_WARNINGS.month_not_ended}`,
+  },
+);
+const PaymentReference = Type.Optional({
+  ...Text(100),
+  description: 'Only with the status `paid`: the reference under which the money was sent.',
+});
+
 export const CommissionChanges = Type.Object(
   {
     status: Status,
-    confirmation: Type.Optional(
-      Type.Object(
-        { codes: Type.Array(Choice('CommissionWarningCode', COMMISSION_WARNING_CODES), { maxItems: 1 }) },
-        {
-          title: 'CommissionConfirmation',
-          description: `Needed to pay a commission in its own month (\`month_not_ended\`). ${PAYMENT_WARNINGS.month_not_ended}`,
-        },
-      ),
-    ),
+    paymentReference: PaymentReference,
+    confirmation: Type.Optional(Confirmation),
   },
   { title: 'CommissionChanges', examples: [{ status: 'approved' }] },
+);
+
+export const MonthParams = Type.Object({ period: { ...Period, examples: ['2026-11'] } });
+
+export const MonthStatusChange = Type.Object(
+  {
+    status: Type.Enum([...MONTH_STATUSES]),
+    total: {
+      ...AmountFromZero,
+      description:
+        'The sum of the commissions that change: `calculated.total` to approve them, `approved.total` to pay them. If it is not the present sum, the answer is 409.',
+    },
+    paymentReference: PaymentReference,
+    confirmation: Type.Optional(Confirmation),
+  },
+  { title: 'CommissionMonthChange', examples: [{ status: 'approved', total: 570 }] },
+);
+export type MonthStatusChange = Static<typeof MonthStatusChange>;
+
+const MonthSums = Type.Object({ count: Type.Integer(), total: Money });
+
+export const CommissionMonth = Type.Object(
+  {
+    period: Type.String(),
+    currency: Type.String(),
+    uncalculated: Type.Integer({
+      description: 'The number of employees who sold an account in the month and have no commission for it.',
+    }),
+    calculated: MonthSums,
+    approved: MonthSums,
+    paid: MonthSums,
+  },
+  {
+    title: 'CommissionMonth',
+    examples: [
+      {
+        period: '2026-11',
+        currency: 'KES',
+        uncalculated: 0,
+        calculated: { count: 1, total: 570 },
+        approved: { count: 0, total: 0 },
+        paid: { count: 0, total: 0 },
+      },
+    ],
+  },
 );
 
 const commissionProperties = {
@@ -137,7 +187,11 @@ const commissionProperties = {
   status: Status,
   total: Money,
   currency: Type.String(),
+  calculatedBy: Nullable(
+    Type.Integer({ description: 'The id of the user who calculated it last. Null for an API key.' }),
+  ),
   paidAt: Nullable(Timestamp),
+  paymentReference: Nullable(Type.String()),
   createdAt: Timestamp,
   updatedAt: Timestamp,
 };
@@ -148,7 +202,9 @@ const COMMISSION = {
   status: 'calculated',
   total: 570,
   currency: 'KES',
+  calculatedBy: 1,
   paidAt: null,
+  paymentReference: null,
   createdAt: '2026-11-02T08:15:30.000Z',
   updatedAt: '2026-11-02T08:15:30.000Z',
 };

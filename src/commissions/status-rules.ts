@@ -24,3 +24,13 @@ export function checkCommissionMove(from: CommissionStatus, to: CommissionStatus
   const allowed = STATUSES[from].moves;
   if (!allowed.includes(to)) throw illegalMove('A commission', from, to, allowed);
 }
+
+/** The statuses that a user can give to all commissions of a month. */
+export const MONTH_STATUSES = ['approved', 'paid'] as const satisfies CommissionStatus[];
+
+/** The status from which a commission becomes `to`. */
+export function statusBefore(to: (typeof MONTH_STATUSES)[number]): CommissionStatus {
+  const before = COMMISSION_STATUSES.find((status) => STATUSES[status].moves.includes(to));
+  if (!before) throw new Error(`No commission can become ${to}.`);
+  return before;
+}

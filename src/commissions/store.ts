@@ -88,7 +88,12 @@ const INSERT_LINES = insertRows(
 );
 
 /** @throws LostRace if a concurrent transaction gave a share of one of the sales to another commission. */
-export async function replaceLines(tx: Tx, id: number, lines: readonly NewLine[], totalMinor: Minor) {
+export async function replaceLines(
+  tx: Tx,
+  id: number,
+  lines: readonly NewLine[],
+  { totalMinor, calculatedBy }: { totalMinor: Minor; calculatedBy: number | null },
+) {
   await tx.deleteFrom('commission_lines').where('commission_id', '=', id).execute();
   const rows = lines.map((line, index) => ({ ...line, commission_id: id, line_number: index + 1 }));
   await run(tx, INSERT_LINES, [rowsAsJson(rows)]).catch((error: unknown) => {
@@ -97,7 +102,12 @@ export async function replaceLines(tx: Tx, id: number, lines: readonly NewLine[]
   });
   return tx
     .updateTable('commissions')
-    .set({ status: 'calculated', total_minor: totalMinor, updated_at: sql`business_now()` })
+    .set({
+      status: 'calculated',
+      total_minor: totalMinor,
+      calculated_by: calculatedBy,
+      updated_at: sql`business_now()`,
+    })
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirstOrThrow();
@@ -107,13 +117,18 @@ export function lockCommission(tx: Tx, id: number): Promise<CommissionRow | unde
   return tx.selectFrom('commissions').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
 }
 
-export function setCommissionStatus(tx: Tx, id: number, status: CommissionStatus): Promise<CommissionRow> {
+export function setCommissionStatus(
+  tx: Tx,
+  id: number,
+  status: CommissionStatus,
+  paymentReference: string | undefined,
+): Promise<CommissionRow> {
   return tx
     .updateTable('commissions')
     .set({
       status,
       updated_at: sql`business_now()`,
-      ...(status === 'paid' && { paid_at: sql`business_now()` }),
+      ...(status === 'paid' && { paid_at: sql`business_now()`, payment_reference: paymentReference ?? null }),
     })
     .where('id', '=', id)
     .returningAll()
@@ -273,6 +288,63 @@ export function listCommissions(
     from: sql`from commissions c`,
     where,
   });
+}
+
+/** The commissions of a month with one status: their number and sum. */
+export interface MonthSum {
+  status: CommissionStatus;
+  count: number;
+  total_minor: string;
+}
+
+export async function sumMonth(db: Db, period: string): Promise<MonthSum[]> {
+  const { rows } = await sql<MonthSum>`
+    select status, count(*)::int as count, sum(total_minor)::text as total_minor
+    from commissions where period = ${period} group by status`.execute(db);
+  return rows;
+}
+
+/** The employees whose commission of the month can be calculated: who sold an account in it, or have an unpaid commission for it. */
+export async function findEmployeesToCalculate(db: Db, period: string): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`
+    select e.id from employees e left join commissions c on c.employee_id = e.id and c.period = ${period}
+    where c.status is distinct from 'paid' and (c.id is not null or ${soldIn(period)})
+    order by e.id`.execute(db);
+  return rows.map(({ id }) => id);
+}
+
+/** The number of employees who sold an account in the month, and have no commission for it. */
+export async function countUncalculated(db: Db, period: string): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from employees e
+    where ${soldIn(period)} and not exists (select from commissions c where c.employee_id = e.id and c.period = ${period})`.execute(
+    db,
+  );
+  return rows[0]?.count ?? 0;
+}
+
+function soldIn(period: string) {
+  const first = `${period}-01` as PlainDate;
+  return sql<boolean>`exists (
+    select from accounts a
+    where a.employee_id = e.id and a.activation_date between ${first}::date and ${lastOfMonth(first)}::date
+      and a.status not in ${literalList(statusesIn('unsold'))})`;
+}
+
+/** Locks the commissions of a month with a status, in the order of their ids. */
+export function lockCommissionsOfMonth(
+  tx: Tx,
+  period: string,
+  status: CommissionStatus,
+): Promise<CommissionRow[]> {
+  return tx
+    .selectFrom('commissions')
+    .selectAll()
+    .where('period', '=', period)
+    .where('status', '=', status)
+    .orderBy('id')
+    .forUpdate()
+    .execute();
 }
 
 /** @returns undefined if the commission does not exist or the user is not allowed to see it. */

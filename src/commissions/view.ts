@@ -1,5 +1,12 @@
 import { amountOf, type Currency } from '../core/context.ts';
-import type { CommissionLineRow, CommissionRow, CommissionWithLines, UnclaimedSaleRow } from './store.ts';
+import type { CommissionStatus } from '../core/database/tables.ts';
+import type {
+  CommissionLineRow,
+  CommissionRow,
+  CommissionWithLines,
+  MonthSum,
+  UnclaimedSaleRow,
+} from './store.ts';
 
 export function toCommission({ commission, lines, leftOut }: CommissionWithLines, currency: Currency) {
   return {
@@ -32,9 +39,30 @@ export function toCommissionSummary(row: CommissionRow, currency: Currency) {
     status: row.status,
     total: amountOf(row.total_minor, currency),
     currency: currency.code,
+    calculatedBy: row.calculated_by,
     paidAt: row.paid_at,
+    paymentReference: row.payment_reference,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
+  };
+}
+
+export function toMonth(
+  period: string,
+  { sums, uncalculated }: { sums: readonly MonthSum[]; uncalculated: number },
+  currency: Currency,
+) {
+  const ofStatus = (status: CommissionStatus) => {
+    const sum = sums.find((each) => each.status === status);
+    return { count: sum?.count ?? 0, total: amountOf(BigInt(sum?.total_minor ?? 0), currency) };
+  };
+  return {
+    period,
+    currency: currency.code,
+    uncalculated,
+    calculated: ofStatus('calculated'),
+    approved: ofStatus('approved'),
+    paid: ofStatus('paid'),
   };
 }
 

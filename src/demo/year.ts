@@ -682,7 +682,7 @@ class DemoYear {
       await calculateCommission(this.context, ACTOR, { employeeId, period: month(1) });
       const earlier = await calculateCommission(this.context, ACTOR, { employeeId, period: month(2) });
       for (const status of ['approved', 'paid'] as const)
-        await changeCommission(this.context, ACTOR, earlier.commission.id, status);
+        await changeCommission(this.context, ACTOR, earlier.commission.id, { status });
     }
   }
 

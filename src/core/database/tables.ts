@@ -235,10 +235,12 @@ export interface CommissionRules {
 }
 
 export interface Commissions {
+  calculated_by: Int8 | null;
   created_at: Generated<TimestampColumn>;
   employee_id: Int8;
   id: Generated<Int8>;
   paid_at: TimestampColumn | null;
+  payment_reference: string | null;
   period: string;
   status: CommissionStatus;
   total_minor: Int8;

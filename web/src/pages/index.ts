@@ -145,6 +145,12 @@ export const PAGES: readonly PageEntry[] = [
     navigation: { label: 'nav.commissions', icon: 'percent' },
   },
   {
+    path: '/commissions/month',
+    permission: 'commissions:read',
+    messages: 'commissions',
+    load: () => import('./commission-month/page.tsx'),
+  },
+  {
     path: '/commissions/unclaimed-sales',
     permission: 'commissions:read',
     messages: 'commissions',

@@ -372,6 +372,12 @@ export interface CommissionsCalls {
   listUnclaimedSales(query?: QueryOf<'listUnclaimedSales'>, options?: CallOptions): Promise<PageOf<'listUnclaimedSales'>>;
   /** List sales without commission: every row, reading page after page. */
   iterateUnclaimedSales(query?: IterationQueryOf<'listUnclaimedSales'>, options?: CallOptions): AsyncGenerator<RowOf<'listUnclaimedSales'>, void, undefined>;
+  /** Count and sum the commissions of a month */
+  getMonth(period: string, query?: NoQuery, options?: CallOptions): Promise<DataOf<'getCommissionMonth'>>;
+  /** Calculate the commissions of all employees for a month */
+  calculateMonth(period: string, options?: RepeatableCallOptions): Promise<DataOf<'calculateCommissionMonth'>>;
+  /** Approve or pay all commissions of a month */
+  changeMonth(period: string, body: BodyOf<'changeCommissionMonth'>, options?: RepeatableCallOptions): Promise<DataOf<'changeCommissionMonth'>>;
   /** List all versions of commission rules */
   listRules(query?: QueryOf<'listCommissionRules'>, options?: CallOptions): Promise<PageOf<'listCommissionRules'>>;
   /** List all versions of commission rules: every row, reading page after page. */
@@ -726,6 +732,9 @@ export const OPERATIONS = {
     changeStatus: { method: 'PUT', path: '/api/commissions/payments/{id}', hasBody: true, secured: true, answers: 'data' },
     listUnclaimedSales: { method: 'GET', path: '/api/commissions/unclaimed-sales', hasQuery: true, secured: true, answers: 'page' },
     iterateUnclaimedSales: { method: 'GET', path: '/api/commissions/unclaimed-sales', hasQuery: true, secured: true, answers: 'rows' },
+    getMonth: { method: 'GET', path: '/api/commissions/months/{period}', hasQuery: true, secured: true, answers: 'data' },
+    calculateMonth: { method: 'POST', path: '/api/commissions/months/{period}/calculate', takesKey: true, secured: true, answers: 'data' },
+    changeMonth: { method: 'POST', path: '/api/commissions/months/{period}/status', hasBody: true, takesKey: true, secured: true, answers: 'data' },
     listRules: { method: 'GET', path: '/api/commissions/rules', hasQuery: true, secured: true, answers: 'page' },
     iterateRules: { method: 'GET', path: '/api/commissions/rules', hasQuery: true, secured: true, answers: 'rows' },
     setRule: { method: 'POST', path: '/api/commissions/rules', hasBody: true, takesKey: true, secured: true, answers: 'data' },

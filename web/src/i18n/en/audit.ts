@@ -203,6 +203,7 @@ export const audit = {
   'auditField.paymentCount': 'Payments',
   'auditField.paymentId': 'Payment',
   'auditField.paymentMethodId': 'Payment method',
+  'auditField.paymentReference': 'Payment reference',
   'auditField.payplanId': 'Pay plan',
   'auditField.period': 'Month',
   'auditField.permissions': 'Permissions',

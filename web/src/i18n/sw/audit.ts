@@ -182,6 +182,7 @@ export const audit: Record<keyof typeof en, string> = {
   'auditField.paymentCount': 'Malipo',
   'auditField.paymentId': 'Malipo',
   'auditField.paymentMethodId': 'Njia ya malipo',
+  'auditField.paymentReference': 'Kumbukumbu ya malipo',
   'auditField.payplanId': 'Mpango wa malipo',
   'auditField.period': 'Mwezi',
   'auditField.permissions': 'Ruhusa',

@@ -44,6 +44,7 @@ const PAGES: Record<Exclude<Resource, Unaudited>, ResourcePage | null> = {
   import: detail('/imports', 'imports:run'),
   invitation: dialog('/invitations', 'users:administer'),
   invoice: detail('/invoices', 'invoices:read'),
+  list: null,
   notification: null,
   payment: detail('/payments', 'payments:read'),
   payment_method: dialog('/payment-methods', 'catalogue:write'),

@@ -8,7 +8,6 @@ import { settings } from '../../api/settings.ts';
 import { useWrite } from '../../api/write.ts';
 import { daysOf } from '../../i18n/days.ts';
 import { format, t, tCount, tValue } from '../../i18n/index.ts';
-import type { Tone } from '../../ui/badge.tsx';
 import { Actions, Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Loaded, Notice } from '../../ui/feedback.tsx';
@@ -21,15 +20,11 @@ import { createdColumn, moneyColumn, rowFilter, statusColumn, statusFilter } fro
 import { CommissionTabs } from '../shared/commission-tabs.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
 import { ResourcePage, useList } from '../shared/list.tsx';
+import { COMMISSION_TONES } from '../shared/tones.ts';
 import { WriteNotice } from '../shared/write-notice.tsx';
 
 type Commission = Schemas['CommissionSummary'];
 
-const TONES: Record<Schemas['CommissionStatus'], Tone> = {
-  calculated: 'warning',
-  approved: 'info',
-  paid: 'good',
-};
 const MOST_EARLIER_SALES = 100;
 const CONFIRMED = { confirmation: { codes: ['month_not_ended' as const] } };
 const NEXT_STATUS = { calculated: 'approved', approved: 'paid', paid: undefined } as const;
@@ -38,7 +33,7 @@ export function Page() {
   const employees = useEmployees();
   const nameOf = (id: number) => employees.find((employee) => employee.id === id)?.name ?? '';
   const list = useList({ name: 'createdAt', isDescending: true }, [
-    statusFilter(TONES, (status) => tValue('commissionStatus', status)),
+    statusFilter(COMMISSION_TONES, (status) => tValue('commissionStatus', status)),
     rowFilter('employeeId', t('field.employee'), employees),
   ]);
   const commissions = api.useQuery(
@@ -56,7 +51,7 @@ export function Page() {
       canSort: true,
       show: ({ period }) => format.month(period, 'long'),
     },
-    statusColumn(TONES, (status) => tValue('commissionStatus', status)),
+    statusColumn(COMMISSION_TONES, (status) => tValue('commissionStatus', status)),
     createdColumn('hidden'),
     moneyColumn('total', t('field.total'), ({ total }) => total, { canSort: true }),
   ];
@@ -205,7 +200,7 @@ function CommissionDialog({ id, employee, onClose }: CommissionDialogProps) {
       onClose={onClose}
     >
       <Loaded query={commission} explain={explain}>
-        {({ data: { employeeId, lines, leftOut, total, status, paidAt } }) => (
+        {({ data: { employeeId, lines, leftOut, total, status, paidAt, paymentReference } }) => (
           <>
             <ul className="rows">
               {lines.map((line, at) => (
@@ -230,6 +225,7 @@ function CommissionDialog({ id, employee, onClose }: CommissionDialogProps) {
                 [t('field.total'), <strong key="total">{format.money(total)}</strong>],
                 [t('field.status'), tValue('commissionStatus', status)],
                 [t('commissions.paidAt'), paidAt && format.dateTime(paidAt)],
+                [t('field.reference'), paymentReference],
               ]}
             />
             {leftOut.inPeriod + leftOut.earlier > 0 && (

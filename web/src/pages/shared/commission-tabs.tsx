@@ -13,6 +13,11 @@ export function CommissionTabs() {
       tabs={[
         { href: '/commissions', label: t('nav.commissions'), isCurrent: location === '/commissions' },
         {
+          href: '/commissions/month',
+          label: t('commissions.month'),
+          isCurrent: location === '/commissions/month',
+        },
+        {
           href: '/commissions/unclaimed-sales',
           label: t('commissions.unclaimed'),
           isCurrent: location === '/commissions/unclaimed-sales',

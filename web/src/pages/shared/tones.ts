@@ -34,3 +34,9 @@ export const KYC_TONES: Record<Schemas['VerificationStatus'], Tone> = {
   rejected: 'bad',
   expired: 'bad',
 };
+
+export const COMMISSION_TONES: Record<Schemas['CommissionStatus'], Tone> = {
+  calculated: 'warning',
+  approved: 'info',
+  paid: 'good',
+};

@@ -1,0 +1,1 @@
+alter table commissions validate constraint commissions_calculated_by_fkey;
