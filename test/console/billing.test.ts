@@ -108,6 +108,32 @@ describe.skipIf(!HAS_BROWSER)('billing', () => {
     console.complaints.splice(0); // The browser reports the answer 409.
   });
 
+  it('calculates, approves and pays a month for all employees, and downloads it', async () => {
+    const names = ['<b>First</b>', 'Second'];
+    for (const name of names) {
+      const { id: employeeId } = await console.call('POST', '/employees', { name });
+      const { customerId } = await newAccount(console);
+      const sale = { customerId, productId: 1, payplanId: 2, employeeId, activationDate: '2026-02-15' };
+      await console.call('POST', '/accounts', sale);
+    }
+    const page = await console.open('/commissions/month?period=2026-02', { viewport: PHONE });
+    await page.getByText('2 employees sold in this month and have no commission yet.').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Calculate all' }).click();
+    await page.locator('tbody tr', { hasText: '<b>First</b>' }).getByText('KES 456.00').waitFor();
+    await page.getByRole('button', { name: 'Approve all: KES 912.00' }).click();
+    await page.getByRole('button', { name: 'Mark all as paid: KES 912.00' }).click();
+    await page.locator('dialog [name=paymentReference]:focus').fill('BATCH-<i>7</i>');
+    await expectAccessible(page);
+    await page.keyboard.press('Enter');
+    await page.locator('tbody tr', { hasText: 'Second' }).getByText('BATCH-<i>7</i>').waitFor();
+    await expectAccessible(page);
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download as CSV' }).click();
+    const file = await readFile(await (await downloading).path(), 'utf8');
+    expect(file.match(/BATCH-<i>7<\/i>/g)).toHaveLength(2);
+  });
+
   it('shows a viewer no button for what the role may not do', async () => {
     const { id: employeeId } = await console.call('POST', '/employees', { name: 'Seller' });
     const salesData = [{ accountId: (await newAccount(console)).id }];

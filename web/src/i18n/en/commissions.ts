@@ -13,7 +13,6 @@ export const commissions = {
   'commissions.leftOut.other':
     '{count} sales up to the end of the month have no commission for their whole share.',
   'commissions.leftOut.show': 'Show sales without commission',
-  'commissions.month': 'Month',
   'commissions.month.calculate': 'Calculate all',
   'commissions.month.approve': 'Approve all: {total}',
   'commissions.month.pay': 'Mark all as paid: {total}',

@@ -25,6 +25,7 @@ export const shared = {
   'customer.kyc.type': 'Document',
   'customer.kyc.number': 'Number of the document',
   'customer.kyc.review': 'Waits for a decision',
+  'commissions.month': 'Month',
   'commissions.unclaimed': 'Sales without commission',
   'commissionRules.title': 'Rules',
   'account.days.one': '{count} day',

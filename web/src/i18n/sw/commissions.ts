@@ -14,7 +14,6 @@ export const commissions: Record<keyof typeof en, string> = {
   'commissions.leftOut.one': 'Mauzo {count} hadi mwisho wa mwezi hayana kamisheni ya sehemu yote.',
   'commissions.leftOut.other': 'Mauzo {count} hadi mwisho wa mwezi hayana kamisheni ya sehemu yote.',
   'commissions.leftOut.show': 'Onyesha mauzo bila kamisheni',
-  'commissions.month': 'Mwezi',
   'commissions.month.calculate': 'Kokotoa zote',
   'commissions.month.approve': 'Idhinisha zote: {total}',
   'commissions.month.pay': 'Weka zote kuwa zimelipwa: {total}',

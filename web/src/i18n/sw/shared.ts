@@ -26,6 +26,7 @@ export const shared: Record<keyof typeof en, string> = {
   'customer.kyc.type': 'Hati',
   'customer.kyc.number': 'Namba ya hati',
   'customer.kyc.review': 'Inasubiri uamuzi',
+  'commissions.month': 'Mwezi',
   'commissions.unclaimed': 'Mauzo bila kamisheni',
   'commissionRules.title': 'Kanuni',
   'account.days.one': 'Siku {count}',
