@@ -139,6 +139,12 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
       ),
       required('name', name(100), 'The name on statements.', 'Cheque'),
       active('Whether new payments can use the method.'),
+      optional(
+        'cash',
+        flag,
+        'Whether staff take the money in their hands. Empty: only for the code `cash`.',
+        'no',
+      ),
     ],
   },
   employees: {

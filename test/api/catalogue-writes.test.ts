@@ -170,6 +170,25 @@ describe('a payment method', () => {
     await service.call('PUT', '/payment-methods/1', { active: true });
   });
 
+  it('is cash if staff say so, and the method of new databases with the code cash is', async () => {
+    const cashCodes = async () => {
+      const { body } = await service.call('GET', '/payment-methods?filter[cash]=true&sort=id:asc');
+      return body.data.map(({ code }: { code: string }) => code);
+    };
+    expect(await cashCodes()).toEqual(['cash']);
+    const created = await service.call('POST', '/payment-methods', {
+      code: 'till',
+      name: 'Till',
+      cash: true,
+    });
+    expect(created.body.data).toMatchObject({ code: 'till', cash: true });
+    expect(await cashCodes()).toEqual(['cash', 'till']);
+    const path = `/payment-methods/${created.body.data.id}`;
+    expect((await service.call('PUT', path, { name: 'Tills' })).body.data).toMatchObject({ cash: true });
+    expect((await service.call('PUT', path, { cash: false })).body.data).toMatchObject({ cash: false });
+    expect(await cashCodes()).toEqual(['cash']);
+  });
+
   it('keeps its code, and refuses an unknown id and an empty change', async () => {
     expect(wrongFields(await service.call('PUT', '/payment-methods/2', { code: 'x' }))).toContain('code');
     expect((await service.call('PUT', '/payment-methods/2', {})).status).toBe(400);

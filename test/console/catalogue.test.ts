@@ -90,8 +90,10 @@ describe.skipIf(!HAS_BROWSER)('the catalogue', () => {
     await page.getByRole('link', { name: '<b>Cheque</b>' }).click();
     await expectAccessible(page);
     await page.locator('dialog [name=name]:focus').fill('Cheque');
+    expect(await page.getByLabel('Cash: staff take the money').isChecked()).toBe(false);
+    await page.getByLabel('Cash: staff take the money').check();
     await page.keyboard.press('Enter');
-    await page.getByRole('link', { name: 'Cheque', exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Cheque Cash', exact: true }).waitFor();
     await page.context().close();
     console.complaints.splice(0); // The browser reports the answer 400.
   });

@@ -761,9 +761,9 @@ function knownNotification(words: EarlierWords): KnownNotification {
 function paymentMethods(): Facts['methods'] {
   const columns = { import_id: null, created_at: NOW.toISOString(), updated_at: NOW.toISOString() };
   return [
-    { ...columns, id: 1, code: 'mobile_money', name: 'Mobile money', active: true },
-    { ...columns, id: 2, code: 'cash', name: 'Cash', active: true },
-    { ...columns, id: 3, code: 'cowries', name: 'Cowries', active: false },
+    { ...columns, id: 1, code: 'mobile_money', name: 'Mobile money', active: true, cash: false },
+    { ...columns, id: 2, code: 'cash', name: 'Cash', active: true, cash: true },
+    { ...columns, id: 3, code: 'cowries', name: 'Cowries', active: false, cash: false },
   ];
 }
 

@@ -9,7 +9,7 @@ import { insertPaymentMethod, lockPaymentMethod, updatePaymentMethod } from './s
 
 export async function createPaymentMethod(context: Context, actor: Actor, sent: NewPaymentMethod) {
   const body = withTrimmed(sent, 'name');
-  const fields = { code: body.code, name: body.name, active: body.active ?? true };
+  const fields = { code: body.code, name: body.name, active: body.active ?? true, cash: body.cash ?? false };
   return inTransaction(context.db, async (tx) => {
     const method = await insertPaymentMethod(tx, fields);
     await audit(tx, actor, {

@@ -2,6 +2,11 @@ import { type Static, Type } from 'typebox';
 import { Id, Text, Timestamp } from '../../core/http/fields.ts';
 import { defineList } from '../../core/lists/query.ts';
 
+const Cash = Type.Boolean({
+  description:
+    'Whether staff take the money in their hands. Agents can only record payments with such a method.',
+});
+
 export const NewPaymentMethod = Type.Object(
   {
     code: Type.String({
@@ -10,17 +15,18 @@ export const NewPaymentMethod = Type.Object(
     }),
     name: Text(100),
     active: Type.Optional(Type.Boolean()),
+    cash: Type.Optional(Cash),
   },
-  { title: 'NewPaymentMethod', examples: [{ code: 'cheque', name: 'Cheque', active: true }] },
+  { title: 'NewPaymentMethod', examples: [{ code: 'cheque', name: 'Cheque', active: true, cash: false }] },
 );
 export type NewPaymentMethod = Static<typeof NewPaymentMethod>;
 
 export const PaymentMethodChanges = Type.Object(
-  { name: Type.Optional(Text(100)), active: Type.Optional(Type.Boolean()) },
+  { name: Type.Optional(Text(100)), active: Type.Optional(Type.Boolean()), cash: Type.Optional(Cash) },
   {
     minProperties: 1,
     title: 'PaymentMethodChanges',
-    examples: [{ name: 'Cheque (post office)', active: true }],
+    examples: [{ name: 'Cheque (post office)', active: true, cash: false }],
   },
 );
 export type PaymentMethodChanges = Static<typeof PaymentMethodChanges>;
@@ -31,6 +37,7 @@ export const PaymentMethod = Type.Object(
     code: Type.String(),
     name: Type.String(),
     active: Type.Boolean(),
+    cash: Cash,
     createdAt: Timestamp,
     updatedAt: Timestamp,
   },
@@ -42,6 +49,7 @@ export const PaymentMethod = Type.Object(
         code: 'cash',
         name: 'Cash',
         active: true,
+        cash: true,
         createdAt: '2026-11-02T08:15:30.000Z',
         updatedAt: '2026-11-02T08:15:30.000Z',
       },
@@ -56,6 +64,7 @@ export const paymentMethodList = defineList(
     code: { kind: 'text', column: 'm.code' },
     name: { kind: 'text', column: 'm.name' },
     active: { kind: 'boolean', column: 'm.active' },
+    cash: { kind: 'boolean', column: 'm.cash' },
     createdAt: { kind: 'timestamp', column: 'm.created_at' },
     updatedAt: { kind: 'timestamp', column: 'm.updated_at' },
   },

@@ -14,12 +14,16 @@ const METHOD = [
   'code',
   'name',
   'active',
+  'cash',
   'created_at as createdAt',
   'updated_at as updatedAt',
 ] as const;
 
 /** @throws AppError DUPLICATE_ENTRY if the code is taken. */
-export function insertPaymentMethod(tx: Tx, fields: { code: string; name: string; active: boolean }) {
+export function insertPaymentMethod(
+  tx: Tx,
+  fields: { code: string; name: string; active: boolean; cash: boolean },
+) {
   return tx
     .insertInto('payment_methods')
     .values(fields)
@@ -34,7 +38,7 @@ export function insertPaymentMethod(tx: Tx, fields: { code: string; name: string
 export function updatePaymentMethod(
   tx: Tx,
   id: number,
-  changes: { name?: string; active?: boolean },
+  changes: { name?: string; active?: boolean; cash?: boolean },
 ): Promise<PaymentMethod> {
   return tx
     .updateTable('payment_methods')

@@ -106,8 +106,8 @@ function copyLine(...values: (string | number | null)[]): string {
 /** Adds the methods that the database does not have. @returns the ids of all methods, by code. */
 export async function writePaymentMethods(tx: Tx, importId: number): Promise<ReadonlyMap<string, number>> {
   await sql`
-    insert into payment_methods (code, name, active, import_id)
-    select code, name, coalesce(active, true), ${importId}
+    insert into payment_methods (code, name, active, cash, import_id)
+    select code, name, coalesce(active, true), coalesce(cash, code = 'cash'), ${importId}
     from new_payment_methods order by position
     on conflict (code) do nothing`.execute(tx);
   const { rows } = await sql<{ code: string; id: number }>`select code, id from payment_methods`.execute(tx);

@@ -156,6 +156,7 @@ export const audit = {
   'auditField.approvalId': 'Approval',
   'auditField.attributes': 'Attributes',
   'auditField.autoSuspend': 'Suspends late accounts automatically',
+  'auditField.cash': 'Cash',
   'auditField.category': 'Category',
   'auditField.code': 'Code',
   'auditField.configurationId': 'Configuration',

@@ -135,6 +135,7 @@ export const audit: Record<keyof typeof en, string> = {
   'auditField.approvalId': 'Idhini',
   'auditField.attributes': 'Sifa',
   'auditField.autoSuspend': 'Husimamisha akaunti zilizochelewa kiotomatiki',
+  'auditField.cash': 'Taslimu',
   'auditField.category': 'Aina',
   'auditField.code': 'Msimbo',
   'auditField.configurationId': 'Muundo',

@@ -5,5 +5,7 @@ export const paymentMethods: Record<keyof typeof en, string> = {
   'paymentMethods.code.hint':
     'Herufi ndogo moja, kisha herufi ndogo, tarakimu na _, kama bank_transfer. Haiwezi kubadilishwa baadaye.',
   'paymentMethods.active': 'Inaweza kuchaguliwa kwa malipo',
+  'paymentMethods.cash': 'Taslimu: wafanyakazi hupokea pesa mkononi',
+  'paymentMethods.isCash': 'Taslimu',
   'field.code': 'Msimbo',
 };

@@ -2,6 +2,7 @@ import { api, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { useWrite } from '../../api/write.ts';
 import { t } from '../../i18n/index.ts';
+import { Badge } from '../../ui/badge.tsx';
 import { CheckField, TextField } from '../../ui/form.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { activeColumn, activeFilter, codeColumn, createdColumn } from '../shared/columns.tsx';
@@ -14,7 +15,16 @@ export function Page() {
   const list = useList({ name: 'name', isDescending: false }, [activeFilter()]);
   const methods = api.useQuery('get', '/api/payment-methods', { params: { query: list.query } }, KEEPS_LAST);
   const columns: Column<PaymentMethod>[] = [
-    { name: 'name', label: t('field.name'), canSort: true, show: ({ name }) => name },
+    {
+      name: 'name',
+      label: t('field.name'),
+      canSort: true,
+      show: ({ name, cash }) => (
+        <>
+          {name} {cash && <Badge>{t('paymentMethods.isCash')}</Badge>}
+        </>
+      ),
+    },
     codeColumn('code', t('field.code'), ({ code }) => code, { canSort: true }),
     activeColumn(),
     createdColumn(),
@@ -47,7 +57,11 @@ function NewMethodDialog({ onClose }: { onClose(): void }) {
       submit={t('action.create')}
       done={t('list.created')}
       onClose={onClose}
-      onSubmit={(values) => create.send({ body: { name: values.text('name'), code: values.text('code') } })}
+      onSubmit={(values) =>
+        create.send({
+          body: { name: values.text('name'), code: values.text('code'), cash: values.isChecked('cash') },
+        })
+      }
     >
       <TextField label={t('field.name')} name="name" maxLength={100} required isFirst />
       <TextField
@@ -59,6 +73,7 @@ function NewMethodDialog({ onClose }: { onClose(): void }) {
         spellCheck={false}
         required
       />
+      <CheckField label={t('paymentMethods.cash')} name="cash" />
     </FormDialog>
   );
 }
@@ -76,7 +91,11 @@ function MethodDialog({ method, onClose }: { method: PaymentMethod; onClose(): v
       onSubmit={(values) =>
         change.send({
           params: { path: { id: method.id } },
-          body: { name: values.text('name'), active: values.isChecked('active') },
+          body: {
+            name: values.text('name'),
+            active: values.isChecked('active'),
+            cash: values.isChecked('cash'),
+          },
         })
       }
     >
@@ -89,6 +108,7 @@ function MethodDialog({ method, onClose }: { method: PaymentMethod; onClose(): v
         isFirst
       />
       <CheckField label={t('paymentMethods.active')} name="active" defaultChecked={method.active} />
+      <CheckField label={t('paymentMethods.cash')} name="cash" defaultChecked={method.cash} />
     </FormDialog>
   );
 }
