@@ -31,6 +31,7 @@ import { kycRoutes } from './customers/kyc/routes.ts';
 import { customerRoutes } from './customers/routes.ts';
 import { statementRoutes } from './documents/account-statements/routes.ts';
 import { invoiceRoutes } from './documents/invoices/routes.ts';
+import { receiptRoutes } from './documents/receipts/routes.ts';
 import { providerStatusRoutes } from './mobile-money/lost-notifications/routes.ts';
 import { readProviderStatus } from './mobile-money/lost-notifications/view.ts';
 import { findSilentProviders } from './mobile-money/lost-notifications/watch-store.ts';
@@ -223,6 +224,7 @@ export function buildApp({
     reconciliationRoutes(api, context);
     providerStatementRoutes(api, context, copies);
     invoiceRoutes(api, context, printer);
+    receiptRoutes(api, context, printer);
     productRoutes(api, context);
     payPlanRoutes(api, context);
     paymentMethodRoutes(api, context);

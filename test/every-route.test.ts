@@ -124,6 +124,9 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'POST /notifications/:id/resolve': ['admin', 'manager', 'finance'],
   'POST /payments/:id/unassign': ['admin', 'manager', 'finance'],
   'POST /payments/:id/reverse': ['admin', 'manager', 'finance'],
+  'POST /payments/:id/receipt': ['admin', 'manager', 'finance', 'agent'],
+  'GET /receipts/:number': EVERYONE,
+  'POST /payments/:id/correct-amount': ['admin', 'manager', 'finance'],
   'POST /payments/reconcile': ['admin', 'manager', 'finance'],
   'GET /reconciliations': ALL_BUT_AGENTS,
   'GET /reconciliations/:id': ALL_BUT_AGENTS,
@@ -273,6 +276,8 @@ const RIGHT_BODY: Record<string, object> = {
   'POST /notifications/:id/resolve': { paymentId: null, reason: 'none' },
   'POST /payments/:id/unassign': { reason: 'none' },
   'POST /payments/:id/reverse': { reason: 'none' },
+  'POST /payments/:id/receipt': { paper: 'text' },
+  'POST /payments/:id/correct-amount': { amount: 1, reason: 'none' },
   'POST /approvals/:id/reject': { reason: 'none' },
   'POST /users': {
     email: 'new@example.com',

@@ -90,7 +90,13 @@ export const settingsSchema = Type.Object({
   ),
 
   APPROVAL_LIMIT: text(
-    'Reversals, unassignments, refunds, credit transfers, write-offs and cancellations above this amount need the approval of a second user, see docs/approvals.md. 0: every amount above 0 needs approval. Empty: no action needs approval.',
+    'Reversals, corrections, unassignments, refunds, credit transfers, write-offs and cancellations above this amount need the approval of a second user, see docs/approvals.md. 0: every amount above 0 needs approval. Empty: no action needs approval.',
+  ),
+
+  AGENT_BACKDATING_DAYS: setting(
+    Type.Integer({ minimum: 0, maximum: 365 }),
+    7,
+    'Agents cannot record payments with a date more than this number of days ago. 0: only with the date of today.',
   ),
 
   JWT_SECRET: text(

@@ -3,8 +3,10 @@ import type { Tx } from '../core/database/db.ts';
 import type { ApprovableAction } from '../staff/approvals/commands.ts';
 import { type ApprovalRow, paymentIdOf } from '../staff/approvals/rules.ts';
 import { unassignPayment } from './assignment-commands.ts';
+import { correctAmount } from './correction-commands.ts';
 import { reversePayment } from './reversal-commands.ts';
 import { lockPaymentAndAccount } from './row-lock-commands.ts';
+import type { Correction } from './schema.ts';
 
 /** The actions on payments that need approval above the approval limit. */
 export const PAYMENT_ACTIONS = {
@@ -12,6 +14,13 @@ export const PAYMENT_ACTIONS = {
     lock,
     execute: async (context, actor, request) => {
       await reversePayment(context, actor, paymentIdOf(request), request.reason);
+      return null;
+    },
+  },
+  correct_payment: {
+    lock,
+    execute: async (context, actor, request) => {
+      await correctAmount(context, actor, paymentIdOf(request), request.body as Correction);
       return null;
     },
   },

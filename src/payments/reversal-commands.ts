@@ -1,5 +1,5 @@
 import { post } from '../accounts/ledger/commands.ts';
-import type { AccountRow } from '../accounts/ledger/rules.ts';
+import type { AccountRow, MoneyEvent } from '../accounts/ledger/rules.ts';
 import { auditRow, event } from '../changes/events/change-rules.ts';
 import type { Actor, Context } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
@@ -64,6 +64,14 @@ export async function reverseLocked(
   const { id } = payment;
   if (payment.source === 'manual' && payment.provider !== null) await unlinkFromProvider(tx, id);
   const reversed = await setReversed(tx, id, reason, context.clock.now());
+  const accounts = new Map(account && [[account.id, account]]);
+  await post(tx, context, accounts, reversalOf(payment, actor, reason));
+  return reversed;
+}
+
+/** The money event of a reversal, with its audit entry. */
+export function reversalOf(payment: PaymentRow, actor: Actor, reason: string): MoneyEvent {
+  const { id, account_id: accountId, amount_minor: amountMinor } = payment;
   const change = auditRow(actor, {
     action: 'payment.reverse',
     resource: 'payment',
@@ -72,13 +80,9 @@ export async function reverseLocked(
     after: { status: 'reversed', reason },
     event: event(
       'payment.reversed',
-      { accountId: account?.id ?? null, amountMinor: payment.amount_minor },
-      account && { id: account.id },
+      { accountId, amountMinor },
+      accountId === null ? undefined : { id: accountId },
     ),
   });
-  await post(tx, context, new Map(account && [[account.id, account]]), {
-    ...reversedEvent(payment, actor),
-    rows: { changes: [change] },
-  });
-  return reversed;
+  return { ...reversedEvent(payment, actor), rows: { changes: [change] } };
 }

@@ -20,6 +20,7 @@ import { Approval } from '../staff/approvals/schema.ts';
 import { findPendingApprovals } from '../staff/approvals/store.ts';
 import { pendingApprovalsOf, SENT_FOR_APPROVAL, sentForApproval } from '../staff/approvals/view.ts';
 import { assignPayment, unassignPayment } from './assignment-commands.ts';
+import { correctAmount } from './correction-commands.ts';
 import { changePayment, lockPayment } from './external-id-commands.ts';
 import { listUnmatched } from './matching/view.ts';
 import { recordPayments } from './posting/bulk-commands.ts';
@@ -29,6 +30,8 @@ import { reversePayment } from './reversal-commands.ts';
 import type { PaymentRow } from './rules.ts';
 import {
   Assignment,
+  Correction,
+  CorrectionParams,
   NewPayment,
   NewPayments,
   Payment,
@@ -44,7 +47,7 @@ import {
   unmatchedList,
 } from './schema.ts';
 import { findPaymentRow, listPayments } from './store.ts';
-import { toPayment } from './view.ts';
+import { toDetailedPayments, toPayment } from './view.ts';
 
 export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, slots: SharedSlots): void {
   const { db, currency } = context;
@@ -55,7 +58,8 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
       mayDo(actor, 'approvals:read') ? findPendingApprovals(db, { paymentId: id }) : [],
     ]);
     if (!row) throw notFound('payment', id);
-    const payment = { ...toPayment(row, currency), ...pendingApprovalsOf(approvals) };
+    const [detailed = toPayment(row, currency)] = await toDetailedPayments(db, actor, [row], currency);
+    const payment = { ...detailed, ...pendingApprovalsOf(approvals) };
     const [expanded = payment] = await expandAccountsOf(db, actor, [payment], expand);
     return ok(expanded, 'Payment found.');
   }
@@ -66,7 +70,7 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
     accountId?: number,
   ) {
     const page = await listPayments(db, query, accountId);
-    const payments = page.rows.map((row) => toPayment(row, currency));
+    const payments = await toDetailedPayments(db, actor, page.rows, currency);
     const rows = await expandAccountsOf(db, actor, payments, query.expand);
     return okList({ ...page, rows }, 'Payments found.');
   }
@@ -174,7 +178,7 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
         operationId: 'updatePayment',
         summary: 'Change a payment’s external id or metadata',
         description:
-          'No other field can be changed. To correct a payment, reverse it, or unassign it and assign it to the right account. A payment that the provider reported has no external id and no metadata at first.',
+          'No other field can be changed. To correct an amount, use `POST /payments/{id}/correct-amount`. To correct another field, reverse the payment, or unassign it and assign it to the right account. A payment that the provider reported has no external id and no metadata at first.',
         params: IdParams,
         body: PaymentChanges,
         response: { 200: Envelope(Payment, 'Payment changed.') },
@@ -307,6 +311,38 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
         const { reason } = request.body;
         const outcome = await reversePayment(txContext, actorOf(request), request.params.id, reason);
         if ('done' in outcome) return ok(toPayment(outcome.done, currency), 'Payment reversed.');
+        reply.status(202);
+        return sentForApproval(actorOf(request), outcome.requested, currency, formatAccountNumber);
+      }),
+  );
+
+  api.post(
+    '/payments/:id/correct-amount',
+    {
+      config: { access: 'payments:reverse', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'], repeatable: true },
+      schema: {
+        tags: ['Payments'],
+        operationId: 'correctPaymentAmount',
+        summary: 'Correct the amount of a payment',
+        description:
+          'In one database transaction, reverses the payment, and records a payment with the right amount. It has the same account, ' +
+          'payment method, date, reference, metadata and recorder, and names the reversed payment in `correctsPaymentId`. Only for payments that ' +
+          'staff recorded. Refused, with the way out: a payment that a provider reported, or that is linked to its report; one with which ' +
+          'a notification is in conflict; a reconciled, unmatched or reversed payment; and one with a pending request for approval. Needs also ' +
+          '`payments:record`. If the old or the new amount is above APPROVAL_LIMIT, the correction is sent for approval (202).',
+        params: CorrectionParams,
+        body: Correction,
+        response: {
+          200: Envelope(Payment, 'Amount corrected.'),
+          202: Envelope(Approval, SENT_FOR_APPROVAL),
+        },
+      },
+    },
+    async (request, reply) =>
+      repeatable(context, request, reply, async (txContext) => {
+        const { params, body } = request;
+        const outcome = await correctAmount(txContext, actorOf(request), params.id, body);
+        if ('done' in outcome) return ok(toPayment(outcome.done, currency), 'Amount corrected.');
         reply.status(202);
         return sentForApproval(actorOf(request), outcome.requested, currency, formatAccountNumber);
       }),

@@ -106,6 +106,11 @@ export const Reversal = Type.Object(
   { reason: Text(500) },
   { title: 'Reversal', examples: [{ reason: 'Entered twice' }] },
 );
+export const Correction = Type.Object(
+  { amount: AmountAboveZero, reason: Text(500) },
+  { title: 'Correction', examples: [{ amount: 450, reason: 'Typed 400 instead of 450' }] },
+);
+export type Correction = Static<typeof Correction>;
 export const Unassignment = Type.Object(
   { reason: Text(500) },
   { title: 'Unassignment', examples: [{ reason: 'The payer meant another account' }] },
@@ -115,6 +120,7 @@ export const Assignment = Type.Object(
   { title: 'Assignment', examples: [{ accountId: 1 }] },
 );
 export const ReversalParams = Type.Object({ id: { ...Id, examples: [2] } });
+export const CorrectionParams = Type.Object({ id: { ...Id, examples: [4] } });
 export const UnmatchedParams = Type.Object({ id: { ...Id, examples: [3] } });
 
 const paymentProperties = {
@@ -134,6 +140,12 @@ const paymentProperties = {
   reconciliationDate: Nullable(DateText),
   reversedAt: Nullable(Timestamp),
   reversalReason: Nullable(Type.String()),
+  correctsPaymentId: Nullable(
+    Type.Integer({ description: 'The reversed payment whose amount this payment corrects.' }),
+  ),
+  receiptNumber: Nullable(
+    Type.String({ description: 'The number of the receipt. Null for a payment without an account.' }),
+  ),
   ...ShownExternalFields,
   createdAt: Timestamp,
   updatedAt: Timestamp,
@@ -156,14 +168,42 @@ const PAYMENT = {
   reconciliationDate: null,
   reversedAt: null,
   reversalReason: null,
+  correctsPaymentId: null,
+  receiptNumber: 'R13',
   externalId: 'ERP-PAY-3001',
   metadata: { till: '4' },
   createdAt: '2026-11-02T08:15:30.000Z',
   updatedAt: '2026-11-02T08:15:30.000Z',
 };
 
+/** Who did what with a payment. */
+const People = {
+  recordedBy: Type.Optional(
+    Nullable(
+      Type.String({
+        description:
+          'Who recorded the payment: the e-mail of the user, or `api key` and the name of the key. Null for a payment from a provider. These fields are only in answers to GET.',
+      }),
+    ),
+  ),
+  reversedBy: Type.Optional(
+    Nullable(Type.String({ description: 'Who reversed the payment, or requested it.' })),
+  ),
+  approvedBy: Type.Optional(
+    Nullable(Type.String({ description: 'Who approved the reversal or correction.' })),
+  ),
+  isCorrectable: Type.Optional(
+    Type.Boolean({ description: 'Whether the caller can correct the amount now.' }),
+  ),
+  correctedByPaymentId: Type.Optional(
+    Nullable(
+      Type.Integer({ description: 'The payment with the right amount, if the amount was corrected.' }),
+    ),
+  ),
+};
+
 export const Payment = Type.Object(
-  { ...paymentProperties, ...ExpandedAccountOrCustomer, pendingApprovals: PendingApprovals },
+  { ...paymentProperties, ...People, ...ExpandedAccountOrCustomer, pendingApprovals: PendingApprovals },
   { title: 'Payment', examples: [PAYMENT] },
 );
 
@@ -254,6 +294,7 @@ export const UnmatchedPayment = Type.Object(
         id: 3,
         accountId: null,
         accountNumber: null,
+        receiptNumber: null,
         amount: 800,
         paymentMethodId: 1,
         transactionRef: 'SKB7MD40PL',
@@ -301,6 +342,7 @@ const listFields = {
   reconciliationId: { kind: 'id', column: 'p.reconciliation_id', nullable: true },
   reconciliationDate: { kind: 'date', column: 'p.reconciliation_date', nullable: true },
   externalId: { kind: 'text', column: 'p.external_id', nullable: true },
+  correctsPaymentId: { kind: 'id', column: 'p.corrects_payment_id', nullable: true },
   hasDuplicateReference: { kind: 'boolean' },
   createdAt: { kind: 'timestamp', column: 'p.created_at' },
   updatedAt: { kind: 'timestamp', column: 'p.updated_at' },

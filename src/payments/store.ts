@@ -14,6 +14,56 @@ export async function findPaymentRow(db: Db, id: number): Promise<PaymentRow | u
   return row;
 }
 
+export interface PaymentDetails {
+  id: number;
+  recordedBy: string | null;
+  reversedBy: string | null;
+  approvedBy: string | null;
+  correctedByPaymentId: number | null;
+  /** A notification in conflict with the payment. */
+  conflictId: number | null;
+  hasPendingApproval: boolean;
+}
+
+/**
+ * Finds who recorded, reversed and approved payments, which payments correct them, and what forbids a correction. A payment of an earlier version has its
+ * reversal in the audit log, too. A reversal that a portfolio import has written has none.
+ */
+export async function findPaymentDetails(
+  db: Db,
+  ids: readonly number[],
+): Promise<Map<number, PaymentDetails>> {
+  if (ids.length === 0) return new Map();
+  const rows = await lookUp<PaymentDetails>(
+    db,
+    `select p.id, case when p.source <> 'import' then coalesce(u.email, 'api key ' || k.name) end as "recordedBy",
+      coalesce(q.requester, r.actor) as "reversedBy", q.approver as "approvedBy", c.id as "correctedByPaymentId",
+      exists (select from approvals w where w.status = 'pending' and w.payment_id = p.id) as "hasPendingApproval",
+      coalesce(
+        (select min(n.id) from notifications n where n.trans_id = p.reference_key and n.outcome = 'conflict'),
+        (select min(n.id) from notifications n where n.conflict_payment_id = p.id and n.outcome = 'conflict')
+      ) as "conflictId"
+    from payments p
+      left join users u on u.id = p.created_by
+      left join api_keys k on k.id = p.api_key_id
+      left join payments c on c.corrects_payment_id = p.id
+      left join lateral (
+        select actor, (after->>'approvalId')::bigint as approval_id from audit_entries
+        where p.status = 'reversed' and resource = 'payment' and resource_id = p.id and action = 'payment.reverse'
+        order by id desc limit 1
+      ) r on true
+      left join lateral (
+        select coalesce(s.email, 'api key ' || y.name) as requester, d.email as approver
+        from approvals a left join users s on s.id = a.requested_by left join api_keys y on y.id = a.api_key_id
+          left join users d on d.id = a.decided_by
+        where a.id = r.approval_id
+      ) q on true
+    where p.id = any($1::bigint[])`,
+    [ids],
+  );
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
 /** Locks payments in the order of their ids. A caller that also locks accounts must lock the accounts first. */
 export async function lockPaymentRows(tx: Tx, ids: readonly number[]): Promise<Map<number, PaymentRow>> {
   const { rows } = await sql<PaymentRow>`

@@ -1,7 +1,12 @@
 import { formatAccountNumber } from '../accounts/account-number-rules.ts';
-import { amountOf, type Currency } from '../core/context.ts';
+import { type Actor, amountOf, type Currency } from '../core/context.ts';
+import type { Db } from '../core/database/db.ts';
+import { formatReceiptNumber } from '../documents/receipts/rules.ts';
+import { mayDo } from '../rights.ts';
+import { stateRefusal } from './correction-rules.ts';
 import { MATCH_METHODS } from './matching/rules.ts';
 import type { PaymentRow } from './rules.ts';
+import { findPaymentDetails } from './store.ts';
 
 export function toPayment(row: PaymentRow, currency: Currency) {
   return {
@@ -21,9 +26,32 @@ export function toPayment(row: PaymentRow, currency: Currency) {
     reconciliationDate: row.reconciliation_date,
     reversedAt: row.reversed_at,
     reversalReason: row.reversal_reason,
+    correctsPaymentId: row.corrects_payment_id,
+    receiptNumber: row.account_id === null ? null : formatReceiptNumber(row.id),
     externalId: row.external_id,
     metadata: row.metadata,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };
+}
+
+/** Payments with who recorded, reversed and approved them, and with what the actor can do with them. */
+export async function toDetailedPayments(
+  db: Db,
+  actor: Actor,
+  rows: readonly PaymentRow[],
+  currency: Currency,
+) {
+  const details = await findPaymentDetails(
+    db,
+    rows.map(({ id }) => id),
+  );
+  const mayCorrect = mayDo(actor, 'payments:reverse') && mayDo(actor, 'payments:record');
+  return rows.map((row) => {
+    const found = details.get(row.id);
+    if (!found) return toPayment(row, currency);
+    const { id: _id, conflictId, hasPendingApproval, ...people } = found;
+    const isCorrectable = mayCorrect && !hasPendingApproval && stateRefusal(row, conflictId) === undefined;
+    return { ...toPayment(row, currency), ...people, isCorrectable };
+  });
 }

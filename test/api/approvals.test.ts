@@ -89,6 +89,18 @@ const ACTIONS: Record<
     const expected = { status: 'reversed', reversalReason: 'entered twice' };
     return { accountId: account.id, ...requested, done: () => paymentNow(service, payment.id), expected };
   },
+  correct_payment: async () => {
+    const account = await openAccount();
+    const payment = await pay(service, account.id, 300);
+    const body = { amount: 5_000, reason: 'a zero was missing' };
+    const corrected = async () =>
+      (await dataOf(call('GET', `/payments?filter[correctsPaymentId]=${payment.id}`)))[0];
+    return requested('POST', `/payments/${payment.id}/correct-amount`, body, {
+      accountId: account.id,
+      done: corrected,
+      expected: { amount: 5_000, status: 'matched', accountId: account.id, correctsPaymentId: payment.id },
+    });
+  },
   unassign_payment: async () => {
     const account = await openAccount();
     const { paymentId } = await dataOf(
@@ -232,6 +244,7 @@ describe('an amount up to the limit', () => {
 describe('the rights', () => {
   const MAY: Record<keyof typeof APPROVABLE_ACTIONS, string[]> = {
     reverse_payment: ['admin', 'manager', 'finance'],
+    correct_payment: ['admin', 'manager', 'finance'],
     unassign_payment: ['admin', 'manager', 'finance'],
     refund_credit: ['admin', 'manager', 'finance'],
     transfer_credit: ['admin', 'manager', 'finance'],

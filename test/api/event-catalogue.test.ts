@@ -169,6 +169,16 @@ describe('a change publishes', () => {
       reverse(service, payment.id),
     );
     await pay(service, other.id, 500);
+    const { id: accountId } = await newAccount(service);
+    const mistaken = await pay(service, accountId, 40);
+    await publishes(
+      [
+        ['payment.reversed', { accountId, amount: 40 }],
+        ['payment.received', { accountId, amount: 50 }],
+        ['payment.corrected', { accountId, amount: 40, correctedAmount: 50 }],
+      ],
+      () => post(`/payments/${mistaken.id}/correct-amount`, { amount: 50, reason: 'private remark' }),
+    );
     await publishes(
       [
         ['account.credit_changed', { credit: 500, previousCredit: 0 }],

@@ -52,6 +52,9 @@ beforeAll(async () => {
   await move(service, lost.id, 'suspended');
   await move(service, lost.id, 'written_off');
   await pay(service, lost.id, 50);
+  const mistyped = await pay(service, (await newAccount(service)).id, 90, { transactionRef: 'MISTYPED-1' });
+  const right = { amount: 900, reason: 'typed wrongly' };
+  ids.correction = (await bodyOf('POST', `/payments/${mistyped.id}/correct-amount`, right)).id;
   const cancelled = await newAccount(service);
   await pay(service, cancelled.id, 60);
   await move(service, cancelled.id, 'cancelled');
@@ -208,6 +211,16 @@ const DAMAGES: [name: string, damage: string, named: Record<string, [table: stri
     'the amounts of an event are changed together',
     `update ledger_entries set amount_minor = amount_minor * 2 where payment_id = :payment`,
     { payments_in_ledger: ['payments', ':payment'], balances_equal_ledger: ['accounts', ':account'] },
+  ],
+  [
+    'a correction names a payment that is not reversed, on another account, with other fields',
+    'update payments set corrects_payment_id = :payment where id = :correction',
+    { corrections: ['payments', ':correction'] },
+  ],
+  [
+    'a correction has another recorder than the corrected payment',
+    'update payments set created_by = null where id = :correction',
+    { corrections: ['payments', ':correction'] },
   ],
   [
     'an amount exceeds every exact number',

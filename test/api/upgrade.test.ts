@@ -226,7 +226,7 @@ describe('0018_statement_reports', () => {
   it('compares statements again whose lines matched manual payments by the reference alone', async () => {
     const [meant, other] = [await newAccount(service), await newAccount(service)];
     const reference = 'OLDLINE1';
-    const body = { accountId: other.id, amount: 400, paymentMethodId: 1, transactionRef: reference };
+    const body = { accountId: other.id, amount: 400, paymentMethodId: 2, transactionRef: reference };
     await service.call('POST', '/payments', body, { token: await service.signInAs('agent') });
     const file = [
       'Receipt No.,Completion Time,Transaction Status,Paid In,A/C No.',

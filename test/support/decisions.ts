@@ -83,6 +83,7 @@ const SETTINGS = {
   currency: { code: 'KES', decimals: 2 },
   timeZone: 'Africa/Nairobi',
   region: REGION,
+  agentBackdatingDays: 7,
   now: NOW,
 };
 
@@ -725,6 +726,7 @@ function knownPayment(words: PaymentWords): KnownPayment {
     reconciliation_id: null,
     reconciliation_date: null,
     import_id: null,
+    corrects_payment_id: null,
     created_by: null,
     api_key_id: null,
     created_at: NOW.toISOString(),

@@ -83,6 +83,8 @@ export const ENDINGS = [
   'GET /api/accounts/{id}/credit/moves',
   'GET /api/credit-moves',
   'POST /api/notifications/{id}/resolve',
+  'POST /api/payments/{id}/receipt',
+  'POST /api/payments/{id}/correct-amount',
   'POST /api/payments/{id}/reverse',
   'POST /api/invoices/{id}/void',
   'POST /api/webhooks/payments/mobilemoney/requests/{key}',

@@ -48,6 +48,7 @@ const WRITTEN = {
     'provider_trans_id',
     'external_id',
     'metadata',
+    'corrects_payment_id',
     'created_by',
     'api_key_id',
     'created_at',

@@ -8,6 +8,7 @@ import { repeatable } from '../../core/http/idempotency.ts';
 import { changePaymentMethod, createPaymentMethod } from './commands.ts';
 import { NewPaymentMethod, PaymentMethod, PaymentMethodChanges, paymentMethodList } from './schema.ts';
 import { listPaymentMethods, lockPaymentMethod } from './store.ts';
+import { toPaymentMethod } from './view.ts';
 
 export function paymentMethodRoutes(api: Api, context: Context): void {
   api.get(
@@ -23,7 +24,9 @@ export function paymentMethodRoutes(api: Api, context: Context): void {
       },
     },
     async (request) => {
-      return okList(await listPaymentMethods(context.db, request.query), 'Payment methods found.');
+      const page = await listPaymentMethods(context.db, request.query);
+      const rows = page.rows.map((row) => toPaymentMethod(context, actorOf(request), row));
+      return okList({ ...page, rows }, 'Payment methods found.');
     },
   );
 
@@ -43,7 +46,7 @@ export function paymentMethodRoutes(api: Api, context: Context): void {
       repeatable(context, request, reply, async (txContext) => {
         const method = await createPaymentMethod(txContext, actorOf(request), request.body);
         reply.status(201);
-        return ok(method, 'Payment method created.');
+        return ok(toPaymentMethod(context, actorOf(request), method), 'Payment method created.');
       }),
   );
 
@@ -62,12 +65,11 @@ export function paymentMethodRoutes(api: Api, context: Context): void {
         response: { 200: Envelope(PaymentMethod, 'Payment method changed.') },
       },
     },
-    async (request) =>
-      ok(
-        await ifUnchanged(context, request, lockPaymentMethod, (txContext) =>
-          changePaymentMethod(txContext, actorOf(request), request.params.id, request.body),
-        ),
-        'Payment method changed.',
-      ),
+    async (request) => {
+      const method = await ifUnchanged(context, request, lockPaymentMethod, (txContext) =>
+        changePaymentMethod(txContext, actorOf(request), request.params.id, request.body),
+      );
+      return ok(toPaymentMethod(context, actorOf(request), method), 'Payment method changed.');
+    },
   );
 }

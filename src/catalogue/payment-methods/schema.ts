@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Id, Text, Timestamp } from '../../core/http/fields.ts';
+import { DateText, Id, Nullable, Text, Timestamp } from '../../core/http/fields.ts';
 import { defineList } from '../../core/lists/query.ts';
 
 const Cash = Type.Boolean({
@@ -38,6 +38,11 @@ export const PaymentMethod = Type.Object(
     name: Type.String(),
     active: Type.Boolean(),
     cash: Cash,
+    recordableFrom: Nullable({
+      ...DateText,
+      description:
+        'The earliest date with which the caller can record payments with this method. Null: the caller cannot record payments with it.',
+    }),
     createdAt: Timestamp,
     updatedAt: Timestamp,
   },
@@ -50,6 +55,7 @@ export const PaymentMethod = Type.Object(
         name: 'Cash',
         active: true,
         cash: true,
+        recordableFrom: '2000-01-01',
         createdAt: '2026-11-02T08:15:30.000Z',
         updatedAt: '2026-11-02T08:15:30.000Z',
       },

@@ -6,6 +6,9 @@ import { columnList, fetchPage } from '../../core/lists/page.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
 import type { PaymentMethod } from './schema.ts';
 
+/** A payment method without what the caller may do with it. */
+export type PaymentMethodRow = Omit<PaymentMethod, 'recordableFrom'>;
+
 /** The code of the payment method for mobile money. */
 export const MOBILE_MONEY = 'mobile_money';
 
@@ -39,7 +42,7 @@ export function updatePaymentMethod(
   tx: Tx,
   id: number,
   changes: { name?: string; active?: boolean; cash?: boolean },
-): Promise<PaymentMethod> {
+): Promise<PaymentMethodRow> {
   return tx
     .updateTable('payment_methods')
     .set({ ...changes, updated_at: sql`business_now()` })
@@ -48,18 +51,18 @@ export function updatePaymentMethod(
     .executeTakeFirstOrThrow();
 }
 
-export function lockPaymentMethod(tx: Tx, id: number): Promise<PaymentMethod | undefined> {
+export function lockPaymentMethod(tx: Tx, id: number): Promise<PaymentMethodRow | undefined> {
   return tx.selectFrom('payment_methods').select(METHOD).where('id', '=', id).forUpdate().executeTakeFirst();
 }
 
 export function listPaymentMethods(db: Db, plan: ListPlan) {
-  return fetchPage<PaymentMethod>(db, plan, {
+  return fetchPage<PaymentMethodRow>(db, plan, {
     select: sql`select ${columnList(METHOD)} from payment_methods m`,
     from: sql`from payment_methods m`,
   });
 }
 
-export function findPaymentMethodRow(db: Db, id: number): Promise<PaymentMethod | undefined> {
+export function findPaymentMethodRow(db: Db, id: number): Promise<PaymentMethodRow | undefined> {
   return db.selectFrom('payment_methods').select(METHOD).where('id', '=', id).executeTakeFirst();
 }
 

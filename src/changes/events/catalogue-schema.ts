@@ -24,6 +24,8 @@ const FIELDS = {
   changedFields: Type.Array(Type.String(), { description: 'The names of the fields in the request.' }),
   configurationId: Id,
   conflictingPaymentId: Nullable(Id),
+  correctedAmountMinor: amount('The right amount of the payment.'),
+  correctedByPaymentId: Id,
   creditMinor: amount('The credit of the account.'),
   creditMoveId: Id,
   customerCount: Type.Integer(),
@@ -138,6 +140,10 @@ export const EVENTS = {
     data: PAYMENT_DATA,
   },
   'payment.reversed': { when: 'Staff reversed a payment.', data: PAYMENT_DATA },
+  'payment.corrected': {
+    when: 'Staff corrected the amount of a payment. It follows `payment.reversed` of the same payment, and `payment.received` of the payment with the right amount, which is `correctedByPaymentId`.',
+    data: [...PAYMENT_DATA, 'correctedByPaymentId', 'correctedAmountMinor'],
+  },
   'payment.linked': {
     when: 'A manual payment was linked to the transaction that a provider reported.',
     data: PAYMENT_DATA,

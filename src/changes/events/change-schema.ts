@@ -40,6 +40,7 @@ export const AUDIT_ACTIONS = [
   'notification.resolve',
   'payment.assign',
   'payment.change',
+  'payment.correct',
   'payment.link',
   'payment.record',
   'payment.reverse',

@@ -176,8 +176,12 @@ export async function postIncoming(
   batch: readonly Incoming[],
 ): Promise<ItemResult<Recorded>[]> {
   const { config, currency, clock } = context;
-  const { BUSINESS_TIMEZONE: timeZone, PHONE_REGION: region } = config;
-  const settings = { currency, timeZone, region, now: clock.now() };
+  const {
+    BUSINESS_TIMEZONE: timeZone,
+    PHONE_REGION: region,
+    AGENT_BACKDATING_DAYS: agentBackdatingDays,
+  } = config;
+  const settings = { currency, timeZone, region, agentBackdatingDays, now: clock.now() };
   const facts = await lockAndRead(tx, batch, timeZone);
   const decisions = batch.map((incoming, at): Decision => {
     const own = facts[at];

@@ -1,9 +1,11 @@
 import { accountFull, booksOf, hasRoomFor } from '../../accounts/ledger/rules.ts';
+import { recordableFrom } from '../../catalogue/payment-methods/rules.ts';
 import { type Actor, amountOf, type Currency } from '../../core/context.ts';
 import { lockName } from '../../core/database/named-locks.ts';
 import { AppError, duplicate, invalidField, notFound } from '../../core/http/errors.ts';
 import { externalIdKey, NotTheSame } from '../../core/http/external-ids.ts';
 import { answerRow, lockNameOf } from '../../core/http/idempotency.ts';
+import { businessDay } from '../../core/values/dates.ts';
 import { containedKeys, referenceKey } from '../../core/values/reference.ts';
 import { mayDo } from '../../rights.ts';
 import type { PaymentRow } from '../rules.ts';
@@ -59,8 +61,9 @@ export function decideManual(
   manual: ManualPayment,
   keep: KeepAnswer | undefined,
   { known, methods, answer, account, sameExternalId, alike }: Facts,
-  { currency, now }: PlanSettings,
+  settings: PlanSettings,
 ): Decision {
+  const { currency, now } = settings;
   if (answer)
     return { result: answer instanceof AppError ? { error: answer } : { outcome: { replay: answer } } };
   // Checked before the account, so that a repeated call finds its payment even if the account has no room for another payment.
@@ -70,13 +73,13 @@ export function decideManual(
   if (!method) return refuse(notFound('payment_method', paymentMethodId, 'paymentMethodId'));
   if (!method.active)
     return refuse(invalidField('paymentMethodId', 'must refer to an active payment method'));
+  const outsideLimits = agentLimitError(manual, method, methods, settings);
+  if (outsideLimits) return refuse(outsideLimits);
   if (!account) return refuse(notFound('account', accountId, 'accountId'));
   if (!hasRoomFor(booksOf(account), amountMinor)) return refuse(accountFull('amount'));
   const reported = findReported(manual, known, currency);
   if (reported instanceof AppError) return refuse(reported);
-  const similar = known.similar.find(
-    ({ provider, ...one }) => provider !== null && isProbablySame(manual, one),
-  );
+  const similar = findReportedAlike(manual, known.similar);
   if (similar && !reported && !mayKeepBoth(manual)) return refuse(similarError(manual, similar));
   return (paymentId, earlier = []) => {
     const findings = findWarnings(manual, booksOf(account), alike, earlier);
@@ -115,6 +118,29 @@ export function decideManual(
       stored: { id: reported.notification.id, outcome },
     };
   };
+}
+
+/** The error if an agent may not record the payment, with what an agent may record. */
+function agentLimitError(
+  { actor, paymentDate }: ManualPayment,
+  method: Facts['methods'][number],
+  methods: Facts['methods'],
+  { now, timeZone, agentBackdatingDays }: PlanSettings,
+): AppError | undefined {
+  if (actor.role !== 'agent') return undefined;
+  const limits = { today: businessDay(now, timeZone), agentBackdatingDays };
+  const from = recordableFrom(actor, method, limits);
+  if (from === null) {
+    const allowed = methods.filter((one) => recordableFrom(actor, one, limits) !== null);
+    const names = allowed.map(({ id, name }) => `${id} (${name})`).join(', ');
+    const reason = `agents record only cash; possible ${allowed.length === 0 ? 'are none' : `are ${names}`}`;
+    return invalidField('paymentMethodId', `must refer to a payment method for cash: ${reason}`);
+  }
+  if (paymentDate >= from) return undefined;
+  return invalidField(
+    'paymentDate',
+    `must not be before ${from}: agents can record payments of today and of the ${agentBackdatingDays} days before`,
+  );
 }
 
 /** In a bulk call, the error `duplicate` marks the item as existing, and `NotTheSame` makes the item fail. */
@@ -169,6 +195,14 @@ function findReported(
     );
   }
   return { notification, payment };
+}
+
+/** The payment of a provider that is probably the manual payment. @param similar - payments with similar references. */
+export function findReportedAlike(
+  manual: Pick<ManualPayment, 'amountMinor' | 'paymentDate'>,
+  similar: readonly KnownPayment[],
+): KnownPayment | undefined {
+  return similar.find(({ provider, ...one }) => provider !== null && isProbablySame(manual, one));
 }
 
 function mayKeepBoth({ actor, bothAreReal }: ManualPayment): boolean {

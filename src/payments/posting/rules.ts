@@ -236,6 +236,8 @@ export interface PlanSettings {
   timeZone: string;
   /** The country whose phone numbers need no country code. */
   region: string;
+  /** For how many days back agents can record payments. */
+  agentBackdatingDays: number;
   now: Date;
 }
 
@@ -316,19 +318,21 @@ export function linkedOutcome(paymentId: number, flags: string[]): StoredOutcome
   return { outcome: 'linked', paymentId, conflictPaymentId: null, flags };
 }
 
-type PaymentColumns = Omit<
-  PaymentRow,
-  | 'id'
-  | 'reference_key'
-  | 'status'
-  | 'reversed_at'
-  | 'reversal_reason'
-  | 'reconciliation_id'
-  | 'reconciliation_date'
-  | 'import_id'
-  | 'created_at'
-  | 'updated_at'
->;
+type PaymentColumns = Partial<Pick<PaymentRow, 'corrects_payment_id'>> &
+  Omit<
+    PaymentRow,
+    | 'id'
+    | 'reference_key'
+    | 'status'
+    | 'reversed_at'
+    | 'reversal_reason'
+    | 'reconciliation_id'
+    | 'reconciliation_date'
+    | 'import_id'
+    | 'corrects_payment_id'
+    | 'created_at'
+    | 'updated_at'
+  >;
 
 /** The row of a new payment, in the form in which the database returns it. */
 export function paymentRow(id: number, now: Date, columns: PaymentColumns): PaymentRow {
@@ -342,6 +346,7 @@ export function paymentRow(id: number, now: Date, columns: PaymentColumns): Paym
     reconciliation_id: null,
     reconciliation_date: null,
     import_id: null,
+    corrects_payment_id: null,
     created_at: now.toISOString(),
     updated_at: now.toISOString(),
     ...columns,

@@ -40,7 +40,7 @@ export interface PreparedDocument {
 }
 
 /** Files in templates/. */
-type Template = 'invoice.typ' | 'statement.typ';
+type Template = 'invoice.typ' | 'receipt.typ' | 'statement.typ';
 
 export interface Printer {
   readonly company: Company;

@@ -16,7 +16,7 @@ import { listRequests } from '../../mobile-money/payment-requests/store.ts';
 import { toPaymentRequest } from '../../mobile-money/payment-requests/view.ts';
 import { paymentList } from '../../payments/schema.ts';
 import { listPayments } from '../../payments/store.ts';
-import { toPayment } from '../../payments/view.ts';
+import { toDetailedPayments } from '../../payments/view.ts';
 import { mayDo, type Permission } from '../../rights.ts';
 import { LATEST } from './account-schema.ts';
 
@@ -53,9 +53,11 @@ export async function readAccountOverview(context: Context, actor: Actor, id: nu
       ),
       (change) => change,
     ),
-    payments: await ifAllowed('payments:read', () => {
+    payments: await ifAllowed('payments:read', async () => {
       const plan = paymentList.plan({ sort: 'paymentDate:desc,id:desc', limit: LATEST.payments }, context);
-      return readLatest(listPayments(db, plan, id), (payment) => toPayment(payment, currency));
+      const { rows, pagination } = await listPayments(db, plan, id);
+      const payments = await toDetailedPayments(db, actor, rows, currency);
+      return { rows: payments, total: pagination.total ?? rows.length };
     }),
     invoices: await ifAllowed('invoices:read', () => {
       const filter = { 'filter[accountId]': { eq: String(id) } };

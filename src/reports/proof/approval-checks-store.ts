@@ -3,7 +3,7 @@ import type { Check } from './store.ts';
 
 /** The audit action that each approvable action writes. */
 const DONE_BY = sql`(values
-  ('reverse_payment', 'payment.reverse'), ('unassign_payment', 'payment.unassign'), ('refund_credit', 'credit.refund'),
+  ('reverse_payment', 'payment.reverse'), ('correct_payment', 'payment.correct'), ('unassign_payment', 'payment.unassign'), ('refund_credit', 'credit.refund'),
   ('transfer_credit', 'credit.transfer'), ('write_off_account', 'account.status'), ('cancel_account', 'account.status')
 ) as done_by (action, audited)`;
 
@@ -20,7 +20,7 @@ export const APPROVAL_CHECKS: readonly Check[] = [
         r.credit_move_id, count(*) over (partition by r.credit_move_id) as requests_of_move,
         (m.account_id, coalesce(m.to_account_id, 0), m.amount_minor)
           is distinct from (r.account_id, coalesce(r.to_account_id, 0), r.amount_minor) as is_other_move,
-        r.action = 'reverse_payment' and p.status <> 'reversed' as is_not_reversed
+        r.action::text in ('reverse_payment', 'correct_payment') and p.status <> 'reversed' as is_not_reversed
       from approvals r
       join ${DONE_BY} on done_by.action = r.action::text
       left join lateral (

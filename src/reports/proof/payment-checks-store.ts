@@ -112,6 +112,35 @@ export const PAYMENT_CHECKS: readonly Check[] = [
         or status <> 'processed')`,
   },
   {
+    name: 'corrections',
+    rule: 'Every payment that corrects the amount of another one is manual, and so is the other one. The other one is reversed, and they have different amounts, and the same account, method, date, reference and recorder.',
+    checked: sql`
+      select c.id, c.payment_date as day, c.amount_minor, o.amount_minor as wrong_minor, o.id as other_id, o.status,
+        c.source = 'manual' and o.source = 'manual' as are_manual, e.account_id, o.account_id as other_account_id,
+        (c.payment_method_id, c.payment_date, c.reference_key, c.created_by, c.api_key_id)
+          is distinct from (o.payment_method_id, o.payment_date, o.reference_key, o.created_by, o.api_key_id) as is_other
+      from payments c
+      left join payments o on o.id = c.corrects_payment_id
+      -- The new payment can be moved to another account later.
+      left join ledger_entries e
+        on e.payment_id = c.id and e.event = 'payment_received' and e.ledger_account in ('receivable', 'customer_credit', 'recovery')
+      where c.corrects_payment_id is not null`,
+    figures: sql`
+      select count(distinct id) as checked_row_count, sum(amount_minor) as corrected, sum(wrong_minor) as wrong
+      from (select distinct id, amount_minor, wrong_minor from checked) each_once`,
+    violations: sql`
+      select distinct 'payments', id, v.what, v.expected, v.found, day
+      from checked cross join lateral (values
+        (status is distinct from 'reversed', 'status of the corrected payment ' || other_id, 'reversed', status::text),
+        (not are_manual, 'source', 'manual, like that of the corrected payment ' || other_id, 'another'),
+        (account_id is distinct from other_account_id, 'account', 'that of the corrected payment, ' || other_account_id,
+          coalesce(account_id::text, 'none')),
+        (is_other, 'method, date, reference and recorder', 'those of the corrected payment ' || other_id, 'others'),
+        (amount_minor = wrong_minor, 'amount', 'another than that of the corrected payment ' || other_id, amount_minor::text)
+      ) as v (is_broken, what, expected, found)
+      where v.is_broken`,
+  },
+  {
     name: 'reported_transactions',
     rule:
       'Every transaction that a provider reported as paid has a payment, or a notification that is pending or in conflict. ' +

@@ -17,6 +17,7 @@ export const MATCHED_FIELDS = [
   'accountNumber',
   'transactionRef',
   'number',
+  'receiptNumber',
 ] as const;
 export type MatchedField = (typeof MATCHED_FIELDS)[number];
 

@@ -128,6 +128,11 @@ export function findPaymentsByExternalId(db: Db, key: string): Promise<PaymentHi
   return lookUp(db, `select ${PAYMENT} from ${withExternalId('payments')} p`, [key]);
 }
 
+/** A payment with an account, because only such a payment has a receipt. */
+export function findPaymentsWithReceipt(db: Db, id: number): Promise<PaymentHit[]> {
+  return lookUp(db, `select ${PAYMENT} from payments p where p.id = $1 and p.account_id is not null`, [id]);
+}
+
 export interface InvoiceHit {
   id: number;
   number: string;

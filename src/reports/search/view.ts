@@ -11,6 +11,7 @@ import { nationalDigits, readPhone } from '../../core/values/phone.ts';
 import { withoutQuotes } from '../../core/values/quoted-text.ts';
 import { referenceKey } from '../../core/values/reference.ts';
 import { searchWords } from '../../customers/rules.ts';
+import { readWrittenReceiptNumber } from '../../documents/receipts/rules.ts';
 import { mayDo, type Permission } from '../../rights.ts';
 import {
   type Found,
@@ -38,6 +39,7 @@ import {
   findInvoicesByNumber,
   findPaymentsByExternalId,
   findPaymentsByReference,
+  findPaymentsWithReceipt,
   MAX_CANDIDATES,
   MAX_COUNTED,
   type PaymentHit,
@@ -136,11 +138,14 @@ async function searchAccounts(db: Db, text: string, showsNames: boolean): Promis
 
 async function searchPayments(db: Db, text: string): Promise<Found[]> {
   const key = referenceKey(text);
-  const [byReference, byExternalId] = await Promise.all([
+  const receiptOf = readWrittenReceiptNumber(text);
+  const [byReceipt, byReference, byExternalId] = await Promise.all([
+    receiptOf === undefined ? [] : findPaymentsWithReceipt(db, receiptOf),
     findPaymentsByReference(db, key),
     findPaymentsByExternalId(db, text),
   ]);
   return [
+    ...byReceipt.map((row) => toPayment(row, { matchedOn: 'receiptNumber', match: 'exact' })),
     ...byReference.flatMap((row) =>
       matched(row.reference_key, key, 'transactionRef', (how) => toPayment(row, how)),
     ),

@@ -68,7 +68,7 @@ describe('the facts of a request', () => {
     expect(factsOf(action, STATE)).toEqual({ ...STATE, balanceMinor: null });
   });
 
-  it.each(['reverse_payment', 'unassign_payment'] as const)(
+  it.each(['reverse_payment', 'correct_payment', 'unassign_payment'] as const)(
     'to %s are those of the payment, and the account to which it belongs',
     (action) => {
       const facts = factsOf(action, STATE);
@@ -158,6 +158,7 @@ describe('the decision on a request', () => {
 
   it.each([
     ['reverse_payment', 'finance'],
+    ['correct_payment', 'finance'],
     ['unassign_payment', 'finance'],
     ['refund_credit', 'finance'],
     ['transfer_credit', 'finance'],

@@ -13,6 +13,7 @@ import { mayDo, type Permission, refusalOf } from '../../rights.ts';
 /** The actions that can need approval, and the permission that the requester and the approver need. */
 export const ACTION_PERMISSIONS: Readonly<Record<ApprovalAction, Permission>> = {
   reverse_payment: 'payments:reverse',
+  correct_payment: 'payments:reverse',
   unassign_payment: 'payments:assign',
   refund_credit: 'credit:refund',
   transfer_credit: 'credit:transfer',
@@ -64,17 +65,23 @@ export type Facts = SubjectState;
 
 /**
  * The facts that matter for an action. The balance matters only for a write-off or cancellation. Requests for other actions stay
- * valid if only the balance changes. For a reversal or unassignment, the status and credit of the account do not matter.
+ * valid if only the balance changes. For a reversal, correction or unassignment, the status and credit of the account do not matter.
  */
 export function factsOf(action: ApprovalAction, state: SubjectState): Facts {
   const isForBalance = action === 'write_off_account' || action === 'cancel_account';
-  const isOnPayment = action === 'reverse_payment' || action === 'unassign_payment';
+  const isOnPayment = action in PAYMENT_ACTIONS;
   return {
     ...state,
     balanceMinor: isForBalance ? state.balanceMinor : null,
     ...(isOnPayment && { accountStatus: null, creditMinor: null }),
   };
 }
+
+const PAYMENT_ACTIONS: Readonly<Partial<Record<ApprovalAction, true>>> = {
+  reverse_payment: true,
+  correct_payment: true,
+  unassign_payment: true,
+};
 
 export type FactName = keyof Facts;
 export const FACT_NAMES = [

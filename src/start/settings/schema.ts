@@ -20,7 +20,7 @@ export const Settings = Type.Object(
     approvalLimit: Nullable(
       Type.Number({
         description:
-          'Reversals, unassignments, refunds, credit transfers, write-offs and cancellations above this amount need approval. Null: no action needs approval.',
+          'Reversals, corrections, unassignments, refunds, credit transfers, write-offs and cancellations above this amount need approval. Null: no action needs approval.',
       }),
     ),
     registrationOpen: Type.Boolean({ description: 'Whether anyone can register without an invitation.' }),

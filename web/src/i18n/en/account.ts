@@ -1,7 +1,9 @@
 import { approvalActions, paymentRequestReasons } from './codes.ts';
+import { moneyWork } from './money-work.ts';
 
 export const account = {
   ...approvalActions,
+  ...moneyWork,
   'account.title': 'Account {number}',
   'account.balance.of': 'of {total}',
   'account.paidShare': '{percent} paid',

@@ -25,6 +25,8 @@ export const approvals = {
   'approvals.change': '{fact}: {before} → {now}',
   'approvals.effect.reverse_payment':
     'The payment is undone. If it has an account, the credit is reduced first, and the rest is owed again.',
+  'approvals.effect.correct_payment':
+    'The payment is reversed, and a payment of this amount is recorded in its place, with the same date, method and reference.',
   'approvals.effect.unassign_payment':
     'The payment leaves the account and goes back to the unmatched payments.',
   'approvals.effect.refund_credit':

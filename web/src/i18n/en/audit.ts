@@ -108,6 +108,7 @@ export const audit = {
   'auditAction.notification.resolve': 'Conflict resolved',
   'auditAction.payment.assign': 'Payment assigned to an account',
   'auditAction.payment.change': 'Payment changed',
+  'auditAction.payment.correct': 'Payment amount corrected',
   'auditAction.payment.link': 'Payment linked to its notification',
   'auditAction.payment.record': 'Payment recorded',
   'auditAction.payment.reverse': 'Payment reversed',

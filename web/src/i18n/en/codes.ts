@@ -1,6 +1,7 @@
 /** Codes of the API that both the audit log and other pages show. The message files of these pages include these groups. */
 export const approvalActions = {
   'approvalAction.reverse_payment': 'Reverse payment',
+  'approvalAction.correct_payment': 'Correct amount',
   'approvalAction.unassign_payment': 'Unassign payment',
   'approvalAction.refund_credit': 'Refund credit',
   'approvalAction.transfer_credit': 'Transfer credit',

@@ -1,4 +1,5 @@
 import { approvalActions, matchMethods } from './codes.ts';
+import { moneyWork } from './money-work.ts';
 import { providerAnswer } from './provider-answer.ts';
 
 export const payment = {
@@ -15,5 +16,15 @@ export const payment = {
   'payment.reverse.text':
     'The payment stays visible. If it has an account, the credit is reduced first, and the rest is owed again.',
   'payment.reverse.done': 'Payment reversed',
+  'payment.reversedBy': 'Reversed by',
+  'payment.approvedBy': 'Approved by',
+  'payment.recordedBy': 'Recorded by',
+  'payment.corrects': 'Corrects',
+  'payment.correctedBy': 'Corrected by',
+  'receipt.title': 'Receipt {number}',
+  'receipt.roll': 'Print (80 mm)',
+  'receipt.a4': 'Print (A4)',
+  'receipt.share': 'Share as text',
+  ...moneyWork,
   ...matchMethods,
 } as const;

@@ -1,4 +1,7 @@
 export const payments = {
   'payments.hasDuplicateReference': 'Possibly recorded twice',
   'payments.source': 'Source',
+  'payments.by': 'By',
+  'payments.reversedBy': 'reversed by {name}',
+  'payments.approvedBy': 'approved by {name}',
 } as const;

@@ -1,8 +1,10 @@
 import type { account as en } from '../en/account.ts';
 import { approvalActions, paymentRequestReasons } from './codes.ts';
+import { moneyWork } from './money-work.ts';
 
 export const account: Record<keyof typeof en, string> = {
   ...approvalActions,
+  ...moneyWork,
   'account.title': 'Akaunti {number}',
   'account.balance.of': 'ya {total}',
   'account.paidShare': '{percent} imelipwa',

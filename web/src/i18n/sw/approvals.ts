@@ -26,6 +26,8 @@ export const approvals: Record<keyof typeof en, string> = {
   'approvals.change': '{fact}: {before} → {now}',
   'approvals.effect.reverse_payment':
     'Malipo yanabatilishwa. Ikiwa yana akaunti, salio la ziada linapunguzwa kwanza, na kinachobaki kinadaiwa tena.',
+  'approvals.effect.correct_payment':
+    'Malipo yanabatilishwa, na malipo ya kiasi hiki yanaandikwa mahali pake, yenye tarehe, njia na kumbukumbu ile ile.',
   'approvals.effect.unassign_payment':
     'Malipo yanatoka kwenye akaunti na kurudi kwenye malipo yasiyolinganishwa.',
   'approvals.effect.refund_credit':

@@ -87,6 +87,7 @@ export const audit: Record<keyof typeof en, string> = {
   'auditAction.notification.resolve': 'Mgongano umetatuliwa',
   'auditAction.payment.assign': 'Malipo yamewekwa kwenye akaunti',
   'auditAction.payment.change': 'Malipo yamebadilishwa',
+  'auditAction.payment.correct': 'Kiasi cha malipo kimesahihishwa',
   'auditAction.payment.link': 'Malipo yameunganishwa na arifa yake',
   'auditAction.payment.record': 'Malipo yameingizwa',
   'auditAction.payment.reverse': 'Malipo yamebatilishwa',

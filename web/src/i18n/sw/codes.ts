@@ -2,6 +2,7 @@ import type * as en from '../en/codes.ts';
 
 export const approvalActions: Record<keyof typeof en.approvalActions, string> = {
   'approvalAction.reverse_payment': 'Batilisha malipo',
+  'approvalAction.correct_payment': 'Sahihisha kiasi',
   'approvalAction.unassign_payment': 'Ondoa malipo kwenye akaunti',
   'approvalAction.refund_credit': 'Rejesha salio la ziada',
   'approvalAction.transfer_credit': 'Hamisha salio la ziada',

@@ -1,5 +1,6 @@
 import type { payment as en } from '../en/payment.ts';
 import { approvalActions, matchMethods } from './codes.ts';
+import { moneyWork } from './money-work.ts';
 import { providerAnswer } from './provider-answer.ts';
 
 export const payment: Record<keyof typeof en, string> = {
@@ -16,5 +17,15 @@ export const payment: Record<keyof typeof en, string> = {
   'payment.reverse.text':
     'Malipo yataendelea kuonekana. Ikiwa yana akaunti, salio la ziada linapunguzwa kwanza, na kinachobaki kinadaiwa tena.',
   'payment.reverse.done': 'Malipo yamebatilishwa',
+  'payment.reversedBy': 'Aliyebatilisha',
+  'payment.approvedBy': 'Aliyeidhinisha',
+  'payment.recordedBy': 'Aliyeingiza',
+  'payment.corrects': 'Yanasahihisha',
+  'payment.correctedBy': 'Yamesahihishwa na',
+  'receipt.title': 'Risiti {number}',
+  'receipt.roll': 'Chapisha (80 mm)',
+  'receipt.a4': 'Chapisha (A4)',
+  'receipt.share': 'Shiriki kama maandishi',
+  ...moneyWork,
   ...matchMethods,
 };

@@ -6,8 +6,11 @@ import { format, t } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Notice } from '../../ui/feedback.tsx';
 import { AmountField, DateField } from '../../ui/form.tsx';
+import { toast } from '../../ui/toast.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
-import { PaymentMethodField, ReferenceField } from '../shared/payment-fields.tsx';
+import { keepLastMethod, lastMethod } from '../shared/last-method.ts';
+import { PaymentMethodField, ReferenceField, useRecordableMethods } from '../shared/payment-fields.tsx';
+import { printReceipt } from '../shared/receipt.ts';
 
 interface PaymentDialogProps {
   account: Schemas['Account'];
@@ -17,6 +20,8 @@ interface PaymentDialogProps {
 export function PaymentDialog({ account, onClose }: PaymentDialogProps) {
   const record = useWrite('post', '/api/payments');
   const { today } = settings();
+  const { methods, earliest } = useRecordableMethods();
+  const last = methods.some(({ id }) => String(id) === lastMethod()) ? lastMethod() : '';
   const [amount, setAmount] = useState('');
   const { found, confirm, bodyOf } = useConfirmation(record);
   return (
@@ -37,7 +42,15 @@ export function PaymentDialog({ account, onClose }: PaymentDialogProps) {
           }),
         })
       }
-      done={(payment) => t('account.pay.done', { amount: format.money(payment.amount) })}
+      onDone={(payment) => {
+        keepLastMethod(payment.paymentMethodId);
+        toast({
+          text: t('account.pay.done', { amount: format.money(payment.amount) }),
+          action: { label: t('receipt.print'), run: () => void printReceipt(payment.id, 'roll') },
+          seconds: 15,
+        });
+        onClose();
+      }}
     >
       <AmountField
         label={t('field.amount')}
@@ -49,9 +62,16 @@ export function PaymentDialog({ account, onClose }: PaymentDialogProps) {
         required
         isFirst
       />
-      <PaymentMethodField defaultValue="" />
+      <PaymentMethodField defaultValue={last} />
       <ReferenceField />
-      <DateField label={t('account.pay.date')} name="paymentDate" defaultValue={today} max={today} required />
+      <DateField
+        label={t('account.pay.date')}
+        name="paymentDate"
+        defaultValue={today}
+        min={earliest}
+        max={today}
+        required
+      />
       {found && <UnusualNotice found={found} onConfirm={confirm} />}
     </FormDialog>
   );

@@ -7,6 +7,7 @@ import type { Column } from '../../ui/table.tsx';
 import { useLostFocus } from '../../ui/use-lost-focus.ts';
 import { usePaymentMethods } from '../shared/catalogue.ts';
 import { codeColumn, dateColumn, paymentAmountColumn, statusColumn } from '../shared/columns.tsx';
+import { CorrectionDialog } from '../shared/correction-dialog.tsx';
 import { loaded, TablePanel } from '../shared/table-panel.tsx';
 import { PAYMENT_TONES } from '../shared/tones.ts';
 
@@ -19,6 +20,7 @@ interface PaymentsProps {
 
 export function Payments({ accountId, latest }: PaymentsProps) {
   const [isExpanded, setIsExpanded] = useState(false);
+  const [corrected, setCorrected] = useState<Schemas['Payment']>();
   const first = latest.rows.length;
   const query = { limit: MOST_ROWS, sort: 'paymentDate:desc,id:desc' };
   const more = api.useQuery(
@@ -42,6 +44,17 @@ export function Payments({ accountId, latest }: PaymentsProps) {
     },
     statusColumn(PAYMENT_TONES, (status) => tValue('paymentStatus', status)),
     paymentAmountColumn(),
+    {
+      name: 'correct',
+      label: t('correction.column'),
+      onPhone: 'plain',
+      show: (row) =>
+        row.isCorrectable && (
+          <Button kind="quiet" onClick={() => setCorrected(row)}>
+            {t('correction.open')}
+          </Button>
+        ),
+    },
   ];
   return (
     <div ref={root}>
@@ -61,6 +74,7 @@ export function Payments({ accountId, latest }: PaymentsProps) {
           )
         }
       />
+      {corrected && <CorrectionDialog payment={corrected} onClose={() => setCorrected(undefined)} />}
     </div>
   );
 }

@@ -20,6 +20,7 @@ const TONES: Record<Schemas['ApprovalStatus'], Tone> = {
 /** A key for each action, so that the compiler reports a missing one. */
 const ACTIONS: Record<Approval['action'], true> = {
   reverse_payment: true,
+  correct_payment: true,
   unassign_payment: true,
   refund_credit: true,
   transfer_credit: true,

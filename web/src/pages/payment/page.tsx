@@ -10,9 +10,11 @@ import { Button } from '../../ui/button.tsx';
 import { Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { Facts, PageHead, Panel } from '../../ui/panel.tsx';
 import { usePaymentMethods } from '../shared/catalogue.ts';
+import { CorrectionDialog } from '../shared/correction-dialog.tsx';
 import { metadataFacts } from '../shared/metadata.ts';
 import { PendingApprovals } from '../shared/pending-approvals.tsx';
 import { mayAskProvider, PaymentAnswer } from '../shared/provider-answer.tsx';
+import { printReceipt, shareReceipt } from '../shared/receipt.ts';
 import { PAYMENT_TONES } from '../shared/tones.ts';
 import { ReversalDialog } from './reversal-dialog.tsx';
 
@@ -30,6 +32,7 @@ export function Page({ id }: { id: string }) {
 
 function PaymentPage({ payment }: { payment: Payment }) {
   const [isReversing, setIsReversing] = useState(false);
+  const [isCorrecting, setIsCorrecting] = useState(false);
   const { id, status, accountId, accountNumber, customer, pendingApprovals } = payment;
   const method = usePaymentMethods().find((row) => row.id === payment.paymentMethodId);
   return (
@@ -39,13 +42,16 @@ function PaymentPage({ payment }: { payment: Payment }) {
         title={format.money(payment.amount)}
         tabTitle={t('payment.title', { id })}
         actions={
-          may('payments:reverse') &&
-          status !== 'reversed' &&
-          !pendingApprovals?.length && (
-            <Button kind="danger" onClick={() => setIsReversing(true)}>
-              {t('payment.reverse')}
-            </Button>
-          )
+          <>
+            {payment.isCorrectable && (
+              <Button onClick={() => setIsCorrecting(true)}>{t('correction.open')}</Button>
+            )}
+            {may('payments:reverse') && status !== 'reversed' && !pendingApprovals?.length && (
+              <Button kind="danger" onClick={() => setIsReversing(true)}>
+                {t('payment.reverse')}
+              </Button>
+            )}
+          </>
         }
       >
         <Badge tone={PAYMENT_TONES[status]}>{tValue('paymentStatus', status)}</Badge>
@@ -77,18 +83,41 @@ function PaymentPage({ payment }: { payment: Payment }) {
             [t('payment.match'), payment.matchMethod && tValue('matchMethod', payment.matchMethod)],
             [t('payment.reconciled'), payment.reconciliationDate && format.date(payment.reconciliationDate)],
             [t('payment.reversedAt'), payment.reversedAt && format.dateTime(payment.reversedAt)],
+            [t('payment.reversedBy'), payment.reversedBy],
+            [t('payment.approvedBy'), payment.approvedBy],
+            [t('payment.corrects'), linkTo(payment.correctsPaymentId)],
+            [t('payment.correctedBy'), linkTo(payment.correctedByPaymentId)],
             [t('field.externalId'), payment.externalId],
             ...metadataFacts(payment.metadata),
             [t('payment.recordedAt'), format.dateTime(payment.createdAt)],
+            [t('payment.recordedBy'), payment.recordedBy],
           ]}
         />
       </Panel>
+      {payment.receiptNumber && may('payments:record') && (
+        <Panel title={t('receipt.title', { number: payment.receiptNumber })}>
+          <span className="actions">
+            <Button icon="download" onClick={() => void printReceipt(id, 'roll')}>
+              {t('receipt.roll')}
+            </Button>
+            <Button icon="download" onClick={() => void printReceipt(id, 'a4')}>
+              {t('receipt.a4')}
+            </Button>
+            <Button onClick={() => void shareReceipt(id)}>{t('receipt.share')}</Button>
+          </span>
+        </Panel>
+      )}
       {mayAskProvider() && payment.transactionRef !== null && (
         <Panel title={t('answer.title')}>
           <PaymentAnswer paymentId={id} />
         </Panel>
       )}
+      {isCorrecting && <CorrectionDialog payment={payment} onClose={() => setIsCorrecting(false)} />}
       {isReversing && <ReversalDialog payment={payment} onClose={() => setIsReversing(false)} />}
     </div>
   );
+}
+
+function linkTo(id: number | null | undefined) {
+  return typeof id === 'number' && <Link href={`/payments/${id}`}>{t('payment.title', { id })}</Link>;
 }

@@ -54,6 +54,13 @@ export function Page() {
       onPhone: 'plain',
       show: ({ paymentMethodId }) => methodOf(paymentMethodId),
     },
+    {
+      name: 'recordedBy',
+      label: t('payments.by'),
+      isOneLine: true,
+      onPhone: 'hidden',
+      show: peopleOf,
+    },
     statusColumn(PAYMENT_TONES, (status) => tValue('paymentStatus', status)),
     paymentAmountColumn(),
   ];
@@ -67,4 +74,15 @@ export function Page() {
       hrefOf={({ id }) => `/payments/${id}`}
     />
   );
+}
+
+/** Who recorded the payment, and who reversed it and approved this. */
+function peopleOf({ recordedBy, reversedBy, approvedBy }: Payment): string {
+  return [
+    recordedBy,
+    reversedBy && t('payments.reversedBy', { name: reversedBy }),
+    approvedBy && t('payments.approvedBy', { name: approvedBy }),
+  ]
+    .filter(Boolean)
+    .join(' · ');
 }

@@ -1,7 +1,7 @@
 import { settings } from '../../api/settings.ts';
 import { format, t } from '../../i18n/index.ts';
 import { AmountField, DateField, Form, FormButtons } from '../../ui/form.tsx';
-import { PaymentMethodField, ReferenceField } from '../shared/payment-fields.tsx';
+import { PaymentMethodField, ReferenceField, useRecordableMethods } from '../shared/payment-fields.tsx';
 import { totalOf } from '../shared/plan.ts';
 import { useCatalogue } from './catalogue.ts';
 import { keepTyped, type StepProps } from './sales.ts';
@@ -11,6 +11,7 @@ export function PaymentStep({ sale, onDone, onBack }: StepProps) {
   const { typed, parts } = sale;
   const { plans, methods } = useCatalogue();
   const { today } = settings();
+  const { earliest } = useRecordableMethods();
   const plan = plans.data?.find(({ id }) => String(id) === typed.payplanId);
   const deposit = plan?.deposit ?? 0;
   const hasAmount = Boolean(typed.amount);
@@ -50,6 +51,7 @@ export function PaymentStep({ sale, onDone, onBack }: StepProps) {
             label={t('account.pay.date')}
             name="paymentDate"
             defaultValue={typed.paymentDate ?? today}
+            min={earliest}
             max={today}
             required
           />

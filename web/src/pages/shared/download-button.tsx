@@ -24,9 +24,9 @@ export function DownloadButton({ path, children }: { path: string; children: Rea
 }
 
 /** Downloads the file at a path of the API. If this fails, or a PDF lacks characters, shows the reason. */
-export async function downloadOrSay(path: string): Promise<void> {
+export async function downloadOrSay(path: string, body?: object): Promise<void> {
   try {
-    const unprintable = await download(path);
+    const unprintable = await download(path, body);
     if (unprintable) toast({ tone: 'bad', text: describeUnprintable(unprintable), seconds: 20 });
   } catch (error) {
     toast({ tone: 'bad', text: explain(error) });

@@ -10,11 +10,25 @@ interface PaymentMethodFieldProps {
   hint?: string | undefined;
 }
 
-/** No method is preselected, because it would often be wrong, and users would not notice. */
+/** The methods with which the user can record payments, and the earliest date that one of them allows. */
+export function useRecordableMethods() {
+  const methods = usePaymentMethods().filter(({ recordableFrom }) => recordableFrom !== null);
+  const [earliest] = methods.flatMap(({ recordableFrom }) => recordableFrom ?? []).sort();
+  return { methods, earliest };
+}
+
+/** Without a `defaultValue`, no method is preselected, because it would often be wrong, and users would not notice. */
 export function PaymentMethodField(props: PaymentMethodFieldProps) {
-  const methods = usePaymentMethods().filter(({ active }) => active);
+  const { methods } = useRecordableMethods();
   return (
-    <SelectField label={t('field.paymentMethod')} name="paymentMethodId" {...props} required>
+    // The default can be chosen only when the methods are loaded.
+    <SelectField
+      key={methods.length === 0 ? 'loading' : 'loaded'}
+      label={t('field.paymentMethod')}
+      name="paymentMethodId"
+      {...props}
+      required
+    >
       <option value="" disabled hidden />
       {methods.map(({ id, name }) => (
         <option key={id} value={id}>

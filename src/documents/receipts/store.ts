@@ -1,0 +1,55 @@
+import { sql } from 'kysely';
+import type { Db } from '../../core/database/db.ts';
+import { lookUp } from '../../core/database/statements.ts';
+import type { PlainDate } from '../../core/values/dates.ts';
+
+/** A payment with an account, with what its receipt shows. */
+export interface ReceiptRow {
+  payment_id: number;
+  account_id: number;
+  amount_minor: number;
+  payment_date: PlainDate;
+  transaction_ref: string | null;
+  status: 'matched' | 'reversed';
+  reversed_at: string | null;
+  corrects_payment_id: number | null;
+  corrected_by_id: number | null;
+  first_printed_at: string | null;
+  method: string;
+  customer: string;
+  /** The name of the user who recorded the payment. Null for an API key and a provider. */
+  receiver: string | null;
+}
+
+/** @returns undefined if there is no such payment, or if it has no account. */
+export async function findReceipt(db: Db, paymentId: number): Promise<ReceiptRow | undefined> {
+  const [row] = await lookUp<ReceiptRow>(
+    db,
+    `select p.id as payment_id, p.account_id, p.amount_minor, p.payment_date, p.transaction_ref, p.status, p.reversed_at,
+      p.corrects_payment_id, n.id as corrected_by_id, f.first_printed_at, m.name as method,
+      c.first_name || ' ' || c.last_name as customer,
+      case when p.source = 'manual' then u.first_name || ' ' || u.last_name end as receiver
+    from payments p
+      join accounts a on a.id = p.account_id
+      join customers c on c.id = a.customer_id
+      join payment_methods m on m.id = p.payment_method_id
+      left join users u on u.id = p.created_by
+      left join payments n on n.corrects_payment_id = p.id
+      left join payment_receipts f on f.payment_id = p.id
+    where p.id = $1`,
+    [paymentId],
+  );
+  return row;
+}
+
+/** @returns whether this is the first print. */
+export async function setPrinted(db: Db, paymentId: number): Promise<boolean> {
+  const { rows } = await sql`
+    insert into payment_receipts (payment_id) values (${paymentId})
+    on conflict (payment_id) do nothing returning payment_id`.execute(db);
+  return rows.length === 1;
+}
+
+export async function paymentExists(db: Db, paymentId: number): Promise<boolean> {
+  return (await lookUp(db, 'select id from payments where id = $1', [paymentId])).length > 0;
+}

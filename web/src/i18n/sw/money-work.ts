@@ -1,0 +1,14 @@
+import type { moneyWork as en } from '../en/money-work.ts';
+
+export const moneyWork: Record<keyof typeof en, string> = {
+  'correction.open': 'Sahihisha kiasi',
+  'correction.column': 'Kitendo',
+  'correction.title': 'Sahihisha kiasi cha {amount}',
+  'correction.text':
+    'Malipo haya yanabatilishwa, na malipo ya kiasi sahihi yanaandikwa mahali pake, yenye tarehe, njia na kumbukumbu ile ile.',
+  'correction.amount': 'Kiasi sahihi',
+  'correction.submit': 'Sahihisha kiasi',
+  'correction.done': 'Kiasi kimesahihishwa',
+  'receipt.print': 'Chapisha risiti',
+  'receipt.copied': 'Risiti imenakiliwa. Unaweza kuibandika kwenye ujumbe.',
+};
