@@ -59,7 +59,9 @@ describe('an agent', () => {
       { accountId, amount: 10, paymentMethodId: MOBILE_MONEY },
       { accountId, amount: 10, paymentMethodId: CASH, paymentDate: '2026-10-25' },
     ];
-    const { results } = await dataOf(service.call('POST', '/payments/bulk', { items }, { token: agent }));
+    const { items: results } = await dataOf(
+      service.call('POST', '/payments/bulk', { items }, { token: agent }),
+    );
     expect(
       results.map(({ error }: { error?: { details: { fields: { path: string }[] } } }) =>
         error?.details.fields.map(({ path }) => path.split('/').at(-1)?.split('.').at(-1)),

@@ -1207,6 +1207,7 @@ describe('the rows of a notification', () => {
     reconciliation_id: null,
     reconciliation_date: null,
     import_id: null,
+    corrects_payment_id: null,
     created_by: null,
     api_key_id: null,
     created_at: new Date('2026-11-02T09:00:00Z'),
