@@ -40,6 +40,8 @@ import { providerStatementRoutes } from './mobile-money/provider-statements/rout
 import { createRefusedCallLog } from './mobile-money/providers/refused-calls.ts';
 import { providerRoutes } from './mobile-money/providers/routes.ts';
 import { statusQueryRoutes } from './mobile-money/status-queries/routes.ts';
+import { cashRoutes } from './payments/cash/routes.ts';
+import { cashLeftBehind } from './payments/cash/view.ts';
 import { notificationRoutes } from './payments/notifications/routes.ts';
 import { openPostingQueue } from './payments/posting/commands.ts';
 import { reconciliationRoutes } from './payments/reconciliations/routes.ts';
@@ -208,7 +210,7 @@ export function buildApp({
     authRoutes(api, context, { parts, sessions });
     browserSessionRoutes(api, context, { parts, sessions });
     settingsRoutes(api, context, version);
-    userRoutes(api, context);
+    userRoutes(api, context, (userId) => cashLeftBehind(context, userId));
     apiKeyRoutes(api, context);
     customerRoutes(api, context, bulkSlots);
     kycRoutes(api, context);
@@ -221,6 +223,7 @@ export function buildApp({
     statusQueryRoutes(api, context);
     creditRoutes(api, context);
     approvalRoutes(api, context, { actions: APPROVABLE_ACTIONS, formatAccount: formatAccountNumber });
+    cashRoutes(api, context);
     reconciliationRoutes(api, context);
     providerStatementRoutes(api, context, copies);
     invoiceRoutes(api, context, printer);

@@ -33,6 +33,13 @@ export const RIGHTS = {
   'approvals:decide': ['admin', 'manager', 'finance'],
   'reconciliations:read': ['admin', 'manager', 'finance', 'viewer'],
   'reconciliations:create': ['admin', 'manager', 'finance'],
+  // Who can record cash counts it, hands it over and receives it.
+  'cash:count': ['admin', 'manager', 'finance', 'agent'],
+  'cash:read': ['admin', 'manager', 'finance'],
+  // Confirms deposits and opening counts, asks for settlements, and changes cash that was handed over.
+  'cash:confirm': ['admin', 'finance'],
+  // The second person of a settlement.
+  'cash:settle': ['admin', 'manager', 'finance'],
   'commissions:read': ['admin', 'manager', 'finance', 'viewer'],
   // Users without commissions:read see only the commissions of the employee in their `employeeId`.
   'commissions:read-own': ['admin', 'manager', 'finance', 'agent', 'viewer'],
@@ -90,6 +97,10 @@ const API_KEYS_NEED: Readonly<Partial<Record<Permission, Permission | null>>> = 
   'approvals:decide': null,
   // An import changes all books at once. A person must judge the result of its check before it runs.
   'imports:run': null,
+  // A person must count, confirm and settle.
+  'cash:count': null,
+  'cash:confirm': null,
+  'cash:settle': null,
   // An API key is not an employee and has no commissions of its own.
   'commissions:read-own': 'commissions:read',
   'events:follow': 'events:read',

@@ -128,6 +128,25 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'GET /receipts/:number': EVERYONE,
   'POST /payments/:id/correct-amount': ['admin', 'manager', 'finance'],
   'POST /payments/reconcile': ['admin', 'manager', 'finance'],
+  'GET /cash/own': ['admin', 'manager', 'finance', 'agent'],
+  'GET /cash/overview': ['admin', 'manager', 'finance'],
+  'GET /cash/counts': ['admin', 'manager', 'finance', 'agent'], // agents see only their own
+  'POST /cash/counts': ['admin', 'manager', 'finance', 'agent'],
+  'GET /cash/counts/:id': ['admin', 'manager', 'finance', 'agent'],
+  'POST /cash/counts/:id/explain': ['admin', 'manager', 'finance', 'agent'], // only the holder
+  'POST /cash/counts/:id/confirm': ['admin', 'finance'], // only another person
+  'GET /cash/hand-overs': ['admin', 'manager', 'finance', 'agent'], // agents see only their own
+  'POST /cash/hand-overs': ['admin', 'manager', 'finance', 'agent'],
+  'GET /cash/hand-overs/:id': ['admin', 'manager', 'finance', 'agent'],
+  'POST /cash/hand-overs/:id/receive': ['admin', 'manager', 'finance', 'agent'], // only the receiver
+  'POST /cash/hand-overs/:id/withdraw': ['admin', 'manager', 'finance', 'agent'], // only the giver
+  'POST /cash/hand-overs/:id/confirm': ['admin', 'finance'], // only another person
+  'POST /cash/hand-overs/:id/reject': ['admin', 'finance'], // only another person
+  'POST /cash/settlements': ['admin', 'finance'],
+  'GET /cash/settlements': ['admin', 'manager', 'finance'],
+  'GET /cash/settlements/:id': ['admin', 'manager', 'finance'],
+  'POST /cash/settlements/:id/confirm': ['admin', 'manager', 'finance'], // only a second person
+  'POST /cash/settlements/:id/reject': ['admin', 'manager', 'finance'],
   'GET /reconciliations': ALL_BUT_AGENTS,
   'GET /reconciliations/:id': ALL_BUT_AGENTS,
   'GET /reconciliations/statements': ALL_BUT_AGENTS,
@@ -212,6 +231,22 @@ const NO_API_KEY = [
   'POST /api-keys/:id/revoke',
   'POST /approvals/:id/approve',
   'POST /approvals/:id/reject',
+  'GET /cash/own',
+  'GET /cash/counts',
+  'POST /cash/counts',
+  'GET /cash/counts/:id',
+  'POST /cash/counts/:id/explain',
+  'POST /cash/counts/:id/confirm',
+  'GET /cash/hand-overs',
+  'POST /cash/hand-overs',
+  'GET /cash/hand-overs/:id',
+  'POST /cash/hand-overs/:id/receive',
+  'POST /cash/hand-overs/:id/withdraw',
+  'POST /cash/hand-overs/:id/confirm',
+  'POST /cash/hand-overs/:id/reject',
+  'POST /cash/settlements',
+  'POST /cash/settlements/:id/confirm',
+  'POST /cash/settlements/:id/reject',
   'GET /webhook-endpoints',
   'POST /webhook-endpoints',
   'GET /webhook-endpoints/:id',
@@ -279,6 +314,21 @@ const RIGHT_BODY: Record<string, object> = {
   'POST /payments/:id/receipt': { paper: 'text' },
   'POST /payments/:id/correct-amount': { amount: 1, reason: 'none' },
   'POST /approvals/:id/reject': { reason: 'none' },
+  'POST /cash/counts': { paymentMethodId: 2, counted: 1 },
+  'POST /cash/counts/:id/explain': { reason: 'none' },
+  'POST /cash/counts/:id/confirm': { isEarlierCash: true },
+  'POST /cash/hand-overs': { paymentMethodId: 2, amount: 1, slipNumber: '1' },
+  'POST /cash/hand-overs/:id/receive': { counted: 1 },
+  'POST /cash/hand-overs/:id/confirm': { statementDate: '2026-11-02', statementText: 'none' },
+  'POST /cash/hand-overs/:id/reject': { reason: 'none' },
+  'POST /cash/settlements': {
+    kind: 'difference',
+    holderId: 1,
+    paymentMethodId: 2,
+    amount: -1,
+    reason: 'none',
+  },
+  'POST /cash/settlements/:id/reject': { reason: 'none' },
   'POST /users': {
     email: 'new@example.com',
     password: 'long enough',

@@ -56,6 +56,8 @@ declare module '../core/context.ts' {
     readonly companyLogo: Logo | undefined;
     /** Undefined: no action needs approval. */
     readonly approvalLimitMinor: Minor | undefined;
+    /** Undefined if CASH_CEILING is empty. */
+    readonly cashCeilingMinor: Minor | undefined;
   }
 }
 
@@ -99,7 +101,8 @@ export function readConfig(environment: Record<string, string | undefined>, useD
   const identityProviders = readProviders(providerValues, reading);
   if (production && identityProviders.size > 0 && settings.PUBLIC_URL === '')
     problems.push('PUBLIC_URL is required in production if an identity provider is set');
-  const approvalLimitMinor = readApprovalLimit(reading);
+  const approvalLimitMinor = readLimit('APPROVAL_LIMIT', reading);
+  const cashCeilingMinor = readLimit('CASH_CEILING', reading);
   const mobilemoney = readMobilemoney(reading, paybillNumbers);
   const companyLogo = readLogo(reading);
   if (production) checkProduction(reading);
@@ -125,6 +128,7 @@ export function readConfig(environment: Record<string, string | undefined>, useD
     corsOrigins,
     companyLogo,
     approvalLimitMinor,
+    cashCeilingMinor,
     limits: multiplyTimeLimits(settings.TIME_LIMIT_FACTOR),
   });
 }
@@ -197,14 +201,17 @@ function checkProduction({ settings, problems }: Reading): void {
 }
 
 /** Reads APPROVAL_LIMIT, an amount in the currency of the books. Another check reports an unknown currency. */
-function readApprovalLimit({ settings, problems }: Reading): Minor | undefined {
-  const { CURRENCY: currency, APPROVAL_LIMIT: text } = settings;
+function readLimit(
+  name: 'APPROVAL_LIMIT' | 'CASH_CEILING',
+  { settings, problems }: Reading,
+): Minor | undefined {
+  const { CURRENCY: currency, [name]: text } = settings;
   if (text === '' || !isCurrency(currency)) return undefined;
   const decimals = currencyDecimals(currency);
   const minor = parseMinor(text, decimals);
   if (minor !== undefined && minor >= 0n && minor <= maxAmountMinor(decimals)) return minor;
   problems.push(
-    `APPROVAL_LIMIT must be an amount of at most ${maxAmountText(decimals)} with at most ${decimals} decimals, or empty`,
+    `${name} must be an amount of at most ${maxAmountText(decimals)} with at most ${decimals} decimals, or empty`,
   );
   return undefined;
 }

@@ -99,6 +99,15 @@ export const settingsSchema = Type.Object({
     'Agents cannot record payments with a date more than this number of days ago. 0: only with the date of today.',
   ),
 
+  CASH_COUNTS: setting(
+    Type.Enum(['on', 'off']),
+    'off',
+    'Whether staff count the cash that they hold and hand it over, see docs/cash.md.',
+  ),
+  CASH_CEILING: text(
+    'Above this amount, the service warns that a person holds too much cash. It never refuses a payment. Empty: no warning.',
+  ),
+
   JWT_SECRET: text(
     'Key that signs access tokens, at least 32 bytes. Required in production. Empty: outside production, a key is generated once and stored in the database.',
     check.atLeast32Bytes,

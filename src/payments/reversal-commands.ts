@@ -6,6 +6,7 @@ import type { Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import { requestApproval } from '../staff/approvals/commands.ts';
 import type { DoneOrRequested } from '../staff/approvals/rules.ts';
+import { changesHandedOverCash } from './cash/handed-over-commands.ts';
 import { reversedEvent } from './ledger-entry-rules.ts';
 import { reprocessNotifications } from './notifications/commands.ts';
 import { unlinkFromProvider } from './posting/store.ts';
@@ -17,7 +18,8 @@ import { setReversed } from './store.ts';
  * Reverses a payment: opposite ledger entries undo it, and its row stays. In the same database transaction, reprocesses the
  * notifications that conflicted with the payment. If staff had recorded the payment by hand, also reprocesses the notification
  * that was linked to it. A payment that was created from a notification keeps the id of the provider's transaction, so that a
- * repeated notification does not credit the account again. Above the approval limit, the reversal is only requested.
+ * repeated notification does not credit the account again. Above the approval limit, or if the cash of the payment was handed over,
+ * the reversal is only requested.
  */
 export async function reversePayment(
   context: Context,
@@ -29,8 +31,10 @@ export async function reversePayment(
     const locked = await lockPaymentAndAccount(tx, context, id);
     const { payment } = locked;
     if (payment.status === 'reversed') throw refusedMove(payment, 'reversed');
+    const isAlwaysApproved = await changesHandedOverCash(tx, context, actor, payment);
     const requested = await requestApproval(tx, context, actor, {
       action: 'reverse_payment',
+      isAlwaysApproved,
       accountId: payment.account_id,
       paymentId: id,
       toAccountId: null,

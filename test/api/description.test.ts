@@ -70,6 +70,7 @@ function beginStory(day: string): void {
     const started = await startTestService({
       ...providerSettings(PROVIDER.toUpperCase(), provider.issuer),
       ...REQUEST_SETTINGS,
+      CASH_COUNTS: 'on',
     });
     service = started.service;
     await provider.open(`${service.origin}/api/auth/${PROVIDER}/callback`);
@@ -277,6 +278,7 @@ describe.each([DAY, LATER_DAY])('sent in their order on %s, the examples', (day)
       if (name === 'PUT /api/test/clock') setToday(service, day);
     }
     await requestApprovals();
+    await prepareCash();
     await readCreated();
     await signInThroughProvider();
     for (const name of ENDINGS) await replay(operationOf(name));
@@ -348,6 +350,47 @@ async function requestApprovals(): Promise<void> {
     const { id } = await pay(service, 2, 10);
     const answer = await limited.call('POST', `/payments/${id}/reverse`, { reason: 'A test' }, { token });
     expect(answer.status, answer.text).toBe(202);
+  }
+}
+
+/**
+ * Cash of the admin and of others, for the examples: the count 2 waits for a confirmation, and the count 3 for a reason. The hand-over 1
+ * waits for the admin, and 2 is of the admin. The deposits 3 and 4 and the settlements 1 and 2 wait for a decision. The user 2 has a
+ * difference.
+ */
+async function prepareCash(): Promise<void> {
+  const login = { email: 'daudi@example.com', password: 'a long enough password' };
+  const { body } = await service.call('POST', '/auth/login', login, { token: null });
+  const daudi: string = body.data.accessToken;
+  const admin = service.adminToken;
+  const [finance, first, second] = await Promise.all(['finance', 'agent', 'agent'].map(service.signInAs));
+  const send = async (token: string | undefined, path: string, sent?: object): Promise<{ id: number }> => {
+    const answer = await service.call('POST', path, sent, { token: token ?? null });
+    expect(answer.status, `${path}: ${answer.text}`).toBeLessThan(300);
+    return answer.body.data;
+  };
+  const count = (token: string | undefined, counted: number) =>
+    send(token, '/cash/counts', { paymentMethodId: 2, counted });
+  const own = await count(admin, 100);
+  await send(finance, `/cash/counts/${own.id}/confirm`, { isEarlierCash: true });
+  await count(finance, 9_000);
+  await count(admin, 90);
+  const handOver = (token: string | undefined, fields: object) =>
+    send(token, '/cash/hand-overs', { paymentMethodId: 2, amount: 5_000, ...fields });
+  const { body: me } = await service.call('GET', '/auth/me', undefined, { token: finance ?? null });
+  await handOver(finance, { toUserId: 1 });
+  await handOver(admin, { toUserId: me.data.id });
+  await handOver(finance, { slipNumber: 'A 1' });
+  await handOver(finance, { slipNumber: 'A 2' });
+  for (const holder of [daudi, first, second]) {
+    const opening = await count(holder, 200);
+    await send(finance, `/cash/counts/${opening.id}/confirm`, { isEarlierCash: true });
+    const { id } = await count(holder, 100);
+    await send(holder, `/cash/counts/${id}/explain`, { reason: 'A test' });
+    if (holder === daudi) continue;
+    const { body: user } = await service.call('GET', '/auth/me', undefined, { token: holder ?? null });
+    const settlement = { kind: 'difference', paymentMethodId: 2, amount: -100, reason: 'A test' };
+    await send(finance, '/cash/settlements', { ...settlement, holderId: user.data.id });
   }
 }
 

@@ -25,7 +25,7 @@ import { importAll, runImportJob, uploadFile } from '../support/imports.ts';
 import { REACHED_BY_MOVES, STATUS_MODEL } from '../support/status-model.ts';
 import { until } from '../support/waiting.ts';
 
-const service = useService();
+const service = useService({ CASH_COUNTS: 'on' });
 useJobs(service);
 const limited = useInstance(service, { APPROVAL_LIMIT: '100' });
 
@@ -130,6 +130,76 @@ describe('a change publishes', () => {
     await publishes([['kyc.decided', { verificationStatus: 'verified', kycStatus: 'verified' }]], () =>
       put(`/customers/${customer.id}/kyc`, { ...kyc, verificationStatus: 'verified' }),
     );
+  });
+
+  walk('the cash of staff', async () => {
+    const cash = 2;
+    const [finance, holder] = [await service.signInAs('finance'), await service.signInAs('agent')];
+    const as = (token: string, path: string, body: object = {}) =>
+      ok(service.call('POST', `/cash${path}`, body, { token }));
+    const count = (token: string, counted: number) =>
+      as(token, '/counts', { paymentMethodId: cash, counted });
+    const handOver = (token: string, fields: object) =>
+      as(token, '/hand-overs', { paymentMethodId: cash, ...fields });
+    const ofAdmin = { userId: 1, paymentMethodId: cash };
+    const opening = await publishes([['cash_count.saved', { ...ofAdmin, counted: 900 }]], () =>
+      count(service.adminToken, 900),
+    );
+    await publishes([['cash_count.confirmed', { ...ofAdmin, counted: 900 }]], () =>
+      as(finance, `/counts/${opening.id}/confirm`, { isEarlierCash: true }),
+    );
+    const first = await count(holder, 100);
+    await as(finance, `/counts/${first.id}/confirm`, { isEarlierCash: true });
+    const short = await publishes(
+      [['cash_count.saved', { counted: 70, expected: 100, differenceOfCount: -30 }]],
+      () => count(holder, 70),
+    );
+    await publishes([['cash_count.explained', { differenceOfCount: -30 }]], () =>
+      as(holder, `/counts/${short.id}/explain`, { reason: 'private remark' }),
+    );
+    const toUserId = short.holderId;
+    for (const [counted, outcome] of [
+      [50, 'received'],
+      [49, 'unequal'],
+    ] as const) {
+      const sent = await publishes([['cash_handover.started', { ...ofAdmin, toUserId }]], () =>
+        handOver(service.adminToken, { toUserId, amount: 50 }),
+      );
+      await publishes([[`cash_handover.${outcome}`, { ...ofAdmin, toUserId, amount: 50 }]], () =>
+        as(holder, `/hand-overs/${sent.id}/receive`, { counted }),
+      );
+    }
+    const sent = await handOver(service.adminToken, { toUserId, amount: 50 });
+    await publishes([['cash_handover.withdrawn', ofAdmin]], () =>
+      as(service.adminToken, `/hand-overs/${sent.id}/withdraw`),
+    );
+    for (const [ending, outcome, body] of [
+      ['confirm', 'confirmed', { statementDate: '2026-11-03', statementText: 'private remark' }],
+      ['reject', 'rejected', { reason: 'private remark' }],
+    ] as const) {
+      const deposit = await publishes([['cash_handover.deposited', { ...ofAdmin, amount: 20 }]], () =>
+        handOver(service.adminToken, { slipNumber: `SLIP ${outcome}`, amount: 20 }),
+      );
+      await publishes([[`cash_handover.${outcome}`, { ...ofAdmin, amount: 20 }]], () =>
+        as(finance, `/hand-overs/${deposit.id}/${ending}`, body),
+      );
+    }
+    const difference = { kind: 'difference', holderId: toUserId, paymentMethodId: cash, amount: -30 };
+    for (const [ending, outcome] of [
+      ['reject', 'rejected'],
+      ['confirm', 'confirmed'],
+    ] as const) {
+      const settlement = await publishes([['cash_settlement.requested', { userId: toUserId }]], () =>
+        as(finance, '/settlements', { ...difference, reason: 'private remark' }),
+      );
+      await publishes([[`cash_settlement.${outcome}`, { userId: toUserId }]], () =>
+        as(
+          service.adminToken,
+          `/settlements/${settlement.id}/${ending}`,
+          ending === 'reject' ? { reason: 'private remark' } : {},
+        ),
+      );
+    }
   });
 
   walk('the activation of an account', async () => {

@@ -25,6 +25,7 @@ import {
   providerStatementList,
 } from '../../src/mobile-money/provider-statements/schema.ts';
 import { statusQueryList } from '../../src/mobile-money/status-queries/schema.ts';
+import { cashCountList, handoverList, settlementList } from '../../src/payments/cash/schema.ts';
 import { notificationList } from '../../src/payments/notifications/schema.ts';
 import { reconciliationList } from '../../src/payments/reconciliations/schema.ts';
 import { paymentList, unmatchedList } from '../../src/payments/schema.ts';
@@ -88,6 +89,9 @@ describe('sorting by a field', () => {
     [invitationList, 'invitations'],
     [apiKeyList, 'api_keys'],
     [approvalList, 'approvals'],
+    [cashCountList, 'cash_counts'],
+    [handoverList, 'cash_handovers'],
+    [settlementList, 'cash_settlements'],
     [statusQueryList, 'status_queries'],
     [balanceGapList, 'balance_gaps'],
     [requestList, 'payment_requests'],

@@ -191,6 +191,9 @@ const LISTS: Record<string, () => string> = {
 const SHORT_ROWS = [
   '/accounts/{accountId}/payment-requests',
   '/approvals',
+  '/cash/counts',
+  '/cash/hand-overs',
+  '/cash/settlements',
   '/imports/{id}/differences',
   '/imports/{id}/problems',
   '/payment-requests',

@@ -17,7 +17,7 @@ import { eventually } from '../support/waiting.ts';
 const TODAY = '2026-11-18'; // a Wednesday
 
 describe('the work of a company', () => {
-  const service = useService();
+  const service = useService({ CASH_COUNTS: 'on' });
 
   it('has the counts of the lists, and the accounts that have been late for the longest time', async () => {
     setToday(service, TODAY);
@@ -34,6 +34,10 @@ describe('the work of a company', () => {
       conflicts: 0,
       rejectedNotifications: { from: '2026-11-12', count: 0 },
       pendingApprovals: 0,
+      cash: {
+        own: { openCounts: 0, toReceive: 0 },
+        all: { openCounts: 0, deposits: 0, settlements: 0 },
+      },
       failingWebhookEndpoints: 0,
       providers: [{ provider: 'mobilemoney', isSilent: false }],
       proof: { last: null, current: false },
@@ -47,7 +51,7 @@ describe('the work of a company', () => {
 });
 
 describe('the work of today', () => {
-  const service = useService();
+  const service = useService({ CASH_COUNTS: 'on' });
 
   it('says that a provider is silent after 24 hours without a notification', async () => {
     setToday(service, TODAY);
@@ -92,6 +96,7 @@ describe('the work of today', () => {
       conflicts: null,
       rejectedNotifications: null,
       pendingApprovals: null,
+      cash: { all: null },
       failingWebhookEndpoints: null,
       providers: null,
       proof: null,

@@ -38,8 +38,10 @@ export function Layout({ user, onLanguageChange, children }: LayoutProps) {
     side.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' });
   }, [location]);
 
-  const links = PAGES.flatMap(({ path, permission, navigation }) =>
-    navigation && may(permission) ? [{ path, ...navigation }] : [],
+  const links = PAGES.flatMap(({ path, permission, setting, navigation }) =>
+    navigation && may(permission) && (setting === undefined || settings()[setting])
+      ? [{ path, ...navigation }]
+      : [],
   );
   const linksOf = (section: Section | undefined) =>
     links

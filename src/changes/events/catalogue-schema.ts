@@ -26,6 +26,7 @@ const FIELDS = {
   conflictingPaymentId: Nullable(Id),
   correctedAmountMinor: amount('The right amount of the payment.'),
   correctedByPaymentId: Id,
+  countedMinor: amount('The cash that was counted.'),
   creditMinor: amount('The credit of the account.'),
   creditMoveId: Id,
   customerCount: Type.Integer(),
@@ -36,12 +37,14 @@ const FIELDS = {
   differenceMinor: amount(
     'The change of the short code’s balance that no notification explains. Negative if the balance fell.',
   ),
+  differenceOfCountMinor: amount('The counted cash less the expected cash.'),
   disabledReason: Type.String({ description: '`gone` or `failing`.' }),
   dueDate: Nullable(date('The day on which the invoice is due.')),
   employeeId: Nullable(Id),
   endReason: Type.String({ description: 'Why the payment request ended, such as `cancelled`.' }),
   errorCount: Type.Integer(),
   checkCount: Type.Integer(),
+  expectedMinor: amount('The cash that the holder should have had.'),
   failedChecks: Type.Array(Type.String(), { description: 'The names of the checks with violations.' }),
   fromAccountId: Id,
   isDefault: Type.Boolean(),
@@ -75,6 +78,7 @@ const FIELDS = {
   rateBasisPoints: Type.Integer(),
   reconciliationDate: date('The date of the reconciliation.'),
   reconciliationId: Id,
+  receivedMinor: amount('The cash that the receiver counted.'),
   role: Nullable(Type.String()),
   rowCount: Type.Integer(),
   ruleVersion: Type.Integer(),
@@ -82,6 +86,7 @@ const FIELDS = {
   source: Type.String({ description: '`manual`, `webhook`, `import` or `pull`.' }),
   status: Type.String(),
   toAccountId: Id,
+  toUserId: Id,
   totalMinor: amount('The total.'),
   userId: Nullable(Id),
   verificationStatus: Type.String(),
@@ -113,6 +118,8 @@ interface EventKind {
 const STATUS_DATA = ['previousStatus', 'status', 'cause'] as const;
 const APPROVAL_DATA = ['action', 'accountId', 'paymentId', 'amountMinor'] as const;
 const STATUS_QUERY_DATA = ['paymentId', 'notificationId', 'provider'] as const;
+/** `userId` is the holder of the cash. */
+const CASH_DATA = ['userId', 'paymentMethodId'] as const;
 const PAYMENT_DATA = ['accountId', 'amountMinor'] as const;
 
 /** Every type of event. The data do not repeat the subject of the event, which is in `resource` and `resourceId`. */
@@ -269,6 +276,55 @@ export const EVENTS = {
     data: ['accountId', 'number', 'totalMinor', 'dueDate'],
   },
   'invoice.voided': { when: 'An invoice was voided.', data: ['accountId'] },
+  'cash_count.saved': {
+    when: 'A user counted the cash in hand. An opening count expects nothing.',
+    data: [...CASH_DATA, 'countedMinor', 'expectedMinor', 'differenceOfCountMinor'],
+  },
+  'cash_count.explained': {
+    when: 'A holder gave the reason of the difference of a cash count.',
+    data: [...CASH_DATA, 'differenceOfCountMinor'],
+  },
+  'cash_count.confirmed': {
+    when: 'Finance confirmed an opening count.',
+    data: [...CASH_DATA, 'countedMinor'],
+  },
+  'cash_handover.started': {
+    when: 'A user hands cash over to another user. The event has no amount, because the receiver counts first.',
+    data: [...CASH_DATA, 'toUserId'],
+  },
+  'cash_handover.received': {
+    when: 'The receiver of cash counted the same amount, and now has the cash.',
+    data: [...CASH_DATA, 'toUserId', 'amountMinor'],
+  },
+  'cash_handover.unequal': {
+    when: 'The receiver of cash counted another amount. Nothing has moved.',
+    data: [...CASH_DATA, 'toUserId', 'amountMinor', 'receivedMinor'],
+  },
+  'cash_handover.withdrawn': {
+    when: 'A hand-over ended before the receiver counted.',
+    data: CASH_DATA,
+  },
+  'cash_handover.deposited': {
+    when: 'A user took cash to the bank. Finance has not found it on the bank statement yet.',
+    data: [...CASH_DATA, 'amountMinor'],
+  },
+  'cash_handover.confirmed': {
+    when: 'Finance found a deposit of cash on the bank statement.',
+    data: [...CASH_DATA, 'amountMinor'],
+  },
+  'cash_handover.rejected': {
+    when: 'Finance rejected a deposit of cash. The holder has the cash again.',
+    data: [...CASH_DATA, 'amountMinor'],
+  },
+  'cash_settlement.requested': {
+    when: 'Finance asked a second person to settle differences of a holder, or to close the cash of a holder who left.',
+    data: CASH_DATA,
+  },
+  'cash_settlement.confirmed': {
+    when: 'A second person confirmed a settlement. The amount is the sum of the settled differences.',
+    data: [...CASH_DATA, 'amountMinor'],
+  },
+  'cash_settlement.rejected': { when: 'A second person rejected a settlement.', data: CASH_DATA },
   'commission.calculated': {
     when: 'The commission of an employee was calculated, or calculated again.',
     data: ['employeeId', 'period', 'totalMinor'],

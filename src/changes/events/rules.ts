@@ -95,12 +95,17 @@ const NEEDED_PERMISSION: Readonly<Record<SubjectOf<EventType>, Permission>> = {
   api_key: 'api-keys:administer',
   webhook_endpoint: 'webhook-endpoints:administer',
   approval: 'approvals:read',
+  cash_count: 'cash:read',
+  cash_handover: 'cash:read',
+  cash_settlement: 'cash:read',
 };
 
 /** The accounts of an import have no events of their own, so every user who may read accounts gets these events. */
 const NEEDED_PERMISSION_OF_TYPE: Readonly<Partial<Record<EventType, Permission>>> = {
   'import.completed': 'accounts:read',
   'import.undone': 'accounts:read',
+  // The receiver of cash, who can be an agent, must learn of it.
+  'cash_handover.started': 'cash:count',
 };
 
 /**

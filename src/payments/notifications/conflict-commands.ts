@@ -8,6 +8,7 @@ import { inTransaction } from '../../core/database/transactions.ts';
 import { type AppError, illegalMove, invalidField, notFound } from '../../core/http/errors.ts';
 import { containedKeys } from '../../core/values/reference.ts';
 import { needsApproval } from '../../staff/approvals/rules.ts';
+import { changesHandedOverCash } from '../cash/handed-over-commands.ts';
 import { lockReferences, releaseConflicts } from '../posting/store.ts';
 import { reverseLocked } from '../reversal-commands.ts';
 import { lockPaymentsAndAccounts } from '../row-lock-commands.ts';
@@ -55,7 +56,11 @@ export async function resolveConflict(
     }
     checkResolution(context, row, payments, { paymentId, bothAreReal });
     const reversed = locked.filter(({ payment }) => payment.id !== paymentId && !bothAreReal);
-    checkNeedsNoApproval(context, reversed);
+    const handedOver: PaymentRow[] = [];
+    for (const { payment } of reversed) {
+      if (await changesHandedOverCash(tx, context, actor, payment)) handedOver.push(payment);
+    }
+    checkNeedsNoApproval(context, reversed, handedOver);
     for (const { payment } of reversed) {
       // Two of the payments can be on one account. Read the account again, because the first reversal has changed it.
       const accounts = payment.account_id === null ? undefined : await lockAccounts(tx, [payment.account_id]);
@@ -122,11 +127,16 @@ function checkResolution(
 function checkNeedsNoApproval(
   { config, currency }: Context,
   locked: readonly { payment: PaymentRow; account: AccountRow | undefined }[],
+  handedOver: readonly PaymentRow[],
 ): void {
   const large = locked.find(({ payment, account }) => {
     const others = locked.filter((one) => one.payment !== payment && one.account?.id === account?.id);
     const othersMinor = others.reduce((sum, one) => sum + BigInt(one.payment.amount_minor), 0n);
-    return needsApproval(config, amountToApprove(payment, account, othersMinor));
+    return needsApproval(
+      config,
+      amountToApprove(payment, account, othersMinor),
+      handedOver.includes(payment),
+    );
   })?.payment;
   if (!large) return;
   throw invalidField(

@@ -60,6 +60,7 @@ const TAGS = {
   Accounts: 'A customer, a product and a pay plan, with the paid, due and late amounts.',
   Payments: 'Received money: recorded, matched to accounts, assigned and reversed, but never edited.',
   'Payment requests': 'Payment requests that are sent to phones of customers, and their outcomes.',
+  Cash: 'The cash in the hands of staff: counts, hand-overs, deposits at the bank, and settlements of differences.',
   Reconciliation:
     'Batches of payments whose money has arrived, and statements of the provider that prove it.',
   Approvals: 'Actions above APPROVAL_LIMIT, which a second user approves or rejects.',

@@ -26,6 +26,29 @@ export const TodayWork = Type.Object(
     pendingApprovals: Nullable(
       Type.Integer({ description: 'Null if the caller may not decide on requests for approval.' }),
     ),
+    cash: Nullable(
+      Type.Object(
+        {
+          own: Type.Object({
+            openCounts: Type.Integer({ description: 'Open cash-ups of the caller.' }),
+            toReceive: Type.Integer({ description: 'Hand-overs that wait for the count of the caller.' }),
+          }),
+          all: Nullable(
+            Type.Object(
+              {
+                openCounts: Type.Integer(),
+                deposits: Type.Integer({
+                  description: 'Deposits at the bank that finance has not confirmed.',
+                }),
+                settlements: Type.Integer({ description: 'Settlements that wait for a second person.' }),
+              },
+              { description: UNREADABLE },
+            ),
+          ),
+        },
+        { description: 'Null if cash counts are off, or if the caller may not count cash.' },
+      ),
+    ),
     failingWebhookEndpoints: Count,
     providers: Nullable(
       Type.Array(
@@ -61,6 +84,7 @@ export const TodayWork = Type.Object(
         conflicts: 0,
         rejectedNotifications: { from: '2026-10-27', count: 0 },
         pendingApprovals: 1,
+        cash: { own: { openCounts: 0, toReceive: 0 }, all: { openCounts: 1, deposits: 1, settlements: 0 } },
         failingWebhookEndpoints: 0,
         providers: [{ provider: 'mobilemoney', lastHeardAt: '2026-11-02T08:15:30.000Z', isSilent: false }],
         proof: examplesOf(LastProof)[0],

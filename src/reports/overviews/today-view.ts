@@ -11,6 +11,7 @@ import type { Snapshot } from '../../core/database/replica.ts';
 import type { Page } from '../../core/http/envelope.ts';
 import { addDays, compareDates, mondayOf, type PlainDate, type Stopwatch } from '../../core/values/dates.ts';
 import { readLastHeard } from '../../mobile-money/lost-notifications/view.ts';
+import { readCashWork } from '../../payments/cash/view.ts';
 import { notificationList } from '../../payments/notifications/schema.ts';
 import { listNotifications } from '../../payments/notifications/store.ts';
 import { paymentList } from '../../payments/schema.ts';
@@ -57,6 +58,7 @@ export async function readWork(context: Context, actor: Actor) {
         listApprovals(db, approvalList.plan({ 'filter[status]': { eq: 'pending' }, limit: 1 }, context)),
       ),
     ),
+    cash: await readCashWork(context, actor),
     failingWebhookEndpoints: await ifAllowed('webhook-endpoints:administer', () =>
       countOf(
         listEndpoints(

@@ -2,6 +2,7 @@ import type { Tx } from '../../core/database/db.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import { ACCOUNT_CHECKS } from './account-checks-store.ts';
 import { APPROVAL_CHECKS } from './approval-checks-store.ts';
+import { CASH_CHECKS } from './cash-checks-store.ts';
 import { COMMISSION_CHECKS } from './commission-checks-store.ts';
 import { EVENT_CHECKS } from './event-checks-store.ts';
 import { INVOICE_CHECKS } from './invoice-checks-store.ts';
@@ -17,6 +18,7 @@ export const CHECKS = [
   ...INVOICE_CHECKS,
   ...COMMISSION_CHECKS,
   ...APPROVAL_CHECKS,
+  ...CASH_CHECKS,
   ...EVENT_CHECKS,
 ];
 

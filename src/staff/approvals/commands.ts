@@ -47,6 +47,8 @@ export type ApprovableActions = Readonly<Record<ApprovalAction, ApprovableAction
 
 export interface RequestedAction extends Subject {
   amountMinor: Minor;
+  /** True if the action needs approval at any amount, provided that approvals are on. */
+  isAlwaysApproved?: boolean;
   /** The amount that is compared with the limit. Default: `amountMinor`. */
   countedMinor?: Minor;
   reason: string;
@@ -66,9 +68,17 @@ export async function requestApproval(
   tx: Tx,
   { config }: Context,
   actor: Actor,
-  { amountMinor, countedMinor = amountMinor, reason, body, isRepeatable, ...subject }: RequestedAction,
+  {
+    amountMinor,
+    countedMinor = amountMinor,
+    reason,
+    body,
+    isRepeatable,
+    isAlwaysApproved = false,
+    ...subject
+  }: RequestedAction,
 ): Promise<ApprovalRow | undefined> {
-  if (actor.approval || !needsApproval(config, countedMinor)) return undefined;
+  if (actor.approval || !needsApproval(config, countedMinor, isAlwaysApproved)) return undefined;
   const facts = factsOf(subject.action, await getSubjectState(tx, subject));
   const id = await insertApproval(tx, {
     ...subject,

@@ -21,12 +21,16 @@ export const ACTION_PERMISSIONS: Readonly<Record<ApprovalAction, Permission>> = 
   cancel_account: 'accounts:change-status',
 };
 
-/** @param approvalLimitMinor - undefined: no action needs approval. */
+/**
+ * @param approvalLimitMinor - undefined: no action needs approval.
+ * @param isAlways - whether the action needs approval at any amount.
+ */
 export function needsApproval(
   { approvalLimitMinor }: { approvalLimitMinor: Minor | undefined },
   amountMinor: Minor,
+  isAlways = false,
 ): boolean {
-  return approvalLimitMinor !== undefined && amountMinor > approvalLimitMinor;
+  return approvalLimitMinor !== undefined && (isAlways || amountMinor > approvalLimitMinor);
 }
 
 /** The statuses of a request, and the statuses that can follow each of them. */

@@ -20,7 +20,15 @@ import { NewUserBody, User, UserChanges, userList } from './schema.ts';
 import { getUser, listUsers, lockAdmins, lockUser } from './store.ts';
 import { toUser } from './view.ts';
 
-export function userRoutes(api: Api, context: Context): void {
+/**
+ * @param leftBehind - a sentence about what the user still holds for the company, for a warning when the user is deactivated. It is
+ *   passed, because the features that know it import this one.
+ */
+export function userRoutes(
+  api: Api,
+  context: Context,
+  leftBehind: (userId: number) => Promise<string | undefined>,
+): void {
   api.get(
     '/users',
     {
@@ -84,7 +92,8 @@ export function userRoutes(api: Api, context: Context): void {
         summary: 'Change a user',
         description:
           'A new password or `active: false` ends all sessions of the user within 5 seconds. A new role applies to ' +
-          'existing sessions within 5 seconds, too. The last active admin cannot be disabled or get another role.',
+          'existing sessions within 5 seconds, too. The last active admin cannot be disabled or get another role. If a deactivated user ' +
+          'still holds cash, `message` says so.',
         params: IdParams,
         body: UserChanges,
         response: { 200: Envelope(User, 'User changed.') },
@@ -99,7 +108,8 @@ export function userRoutes(api: Api, context: Context): void {
       const user = await ifUnchanged(context, request, lock, (txContext) =>
         changeUser(txContext, actorOf(request), request.params.id, request.body),
       );
-      return ok(toUser(user), 'User changed.');
+      const warning = request.body.active === false ? await leftBehind(user.id) : undefined;
+      return ok(toUser(user), warning === undefined ? 'User changed.' : `User changed. ${warning}`);
     },
   );
 

@@ -36,6 +36,7 @@ export function settingsRoutes(api: Api, context: Context, version: string): voi
             config.approvalLimitMinor === undefined ? null : amountOf(config.approvalLimitMinor, currency),
           registrationOpen: config.registration.open,
           paymentRequests: config.mobilemoneyRequests !== undefined,
+          cashCounts: config.CASH_COUNTS === 'on',
           statusQueries: config.mobilemoneyStatus !== undefined,
           version,
         },

@@ -12,6 +12,8 @@ interface PageEntry {
   messages: MessageFile;
   // biome-ignore lint/suspicious/noExplicitAny: Each page has its own parameters.
   load(): Promise<{ Page: ComponentType<any> }>;
+  /** The setting without which the page is not in the navigation. */
+  setting?: 'cashCounts';
   /** The entry in the navigation, if the page has one. */
   navigation?: { label: NavigationKey; icon: IconName; section?: Section };
 }
@@ -51,6 +53,22 @@ export const PAGES: readonly PageEntry[] = [
     messages: 'approvals',
     load: () => import('./approvals/page.tsx'),
     navigation: { label: 'nav.approvals', icon: 'check' },
+  },
+  {
+    path: '/cash',
+    permission: 'cash:count',
+    messages: 'cash',
+    load: () => import('./cash/page.tsx'),
+    setting: 'cashCounts',
+    navigation: { label: 'nav.cash', icon: 'wallet' },
+  },
+  {
+    path: '/cash/office',
+    permission: 'cash:read',
+    messages: 'cash',
+    load: () => import('./cash-office/page.tsx'),
+    setting: 'cashCounts',
+    navigation: { label: 'nav.cashOffice', icon: 'money' },
   },
   {
     path: '/statements',

@@ -5,6 +5,9 @@ import { approvalActions, disabledReasons, matchMethods, paymentRequestReasons }
 type Status =
   | Schemas['ApiKey']['status']
   | Schemas['ApprovalStatus']
+  | Schemas['CashCountStatus']
+  | Schemas['CashHandoverStatus']
+  | Schemas['CashSettlementStatus']
   | Schemas['CommissionStatus']
   | Schemas['ImportStatus']
   | Schemas['InvitationStatus']
@@ -38,6 +41,9 @@ export const audit = {
   'audit.after': 'After',
   'resource.account': 'Account',
   'resource.api_key': 'API key',
+  'resource.cash_count': 'Cash count',
+  'resource.cash_handover': 'Hand-over of cash',
+  'resource.cash_settlement': 'Settlement of cash',
   'resource.commission': 'Commission',
   'resource.commission_rule': 'Commission rule',
   'resource.configuration': 'Configuration',
@@ -80,6 +86,18 @@ export const audit = {
   'auditAction.approval.reject': 'Request rejected',
   'auditAction.approval.request': 'Approval requested',
   'auditAction.approval.withdraw': 'Request withdrawn',
+  'auditAction.cash_count.confirm': 'Opening count confirmed',
+  'auditAction.cash_count.explain': 'Cash difference explained',
+  'auditAction.cash_count.save': 'Cash counted',
+  'auditAction.cash_handover.confirm': 'Deposit confirmed',
+  'auditAction.cash_handover.deposit': 'Cash taken to the bank',
+  'auditAction.cash_handover.receive': 'Hand-over counted by the receiver',
+  'auditAction.cash_handover.reject': 'Deposit rejected',
+  'auditAction.cash_handover.start': 'Hand-over started',
+  'auditAction.cash_handover.withdraw': 'Hand-over withdrawn',
+  'auditAction.cash_settlement.confirm': 'Cash settlement confirmed',
+  'auditAction.cash_settlement.reject': 'Cash settlement rejected',
+  'auditAction.cash_settlement.request': 'Cash settlement requested',
   'auditAction.commission.calculate': 'Commission calculated',
   'auditAction.commission.status': 'Commission status changed',
   'auditAction.commission_rule.add': 'Commission rule added',
@@ -237,6 +255,14 @@ export const audit = {
   'auditField.types': 'Types of events',
   'auditField.url': 'URL',
   'auditField.userId': 'User',
+  'auditField.countedMinor': 'Counted',
+  'auditField.isEarlierCash': 'Difference is earlier cash',
+  'auditField.kind': 'Kind',
+  'auditField.receivedMinor': 'Counted by the receiver',
+  'auditField.slipNumber': 'Slip number',
+  'auditField.statementDate': 'Date on the bank statement',
+  'auditField.statementText': 'Text on the bank statement',
+  'auditField.toUserId': 'To user',
   'auditField.valueDate': 'Paid on',
   'auditField.verificationType': 'Document',
   'auditField.version': 'Version',
@@ -270,6 +296,11 @@ export const audit = {
   'auditStatus.undone': 'Undone',
   'auditStatus.unknown': 'Outcome unknown',
   'auditStatus.uploading': 'Adding files',
+  'auditStatus.closed': 'Closed',
+  'auditStatus.confirmed': 'Confirmed',
+  'auditStatus.deposited': 'At the bank, not confirmed',
+  'auditStatus.open': 'Open',
+  'auditStatus.unequal': 'Counts differ',
   'auditStatus.withdrawn': 'Withdrawn',
   'audit.yes': 'Yes',
   'audit.no': 'No',

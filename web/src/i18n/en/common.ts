@@ -133,4 +133,6 @@ export const common = {
   'action.copy': 'Copy',
   'action.copied': 'Copied',
   'nav.approvals': 'Approvals',
+  'nav.cash': 'Cash',
+  'nav.cashOffice': 'Cash of all holders',
 } as const;

@@ -3,6 +3,7 @@ import { accounts } from './accounts.ts';
 import { apiKeys } from './api-keys.ts';
 import { approvals } from './approvals.ts';
 import { audit } from './audit.ts';
+import { cash } from './cash.ts';
 import { commissionRules } from './commission-rules.ts';
 import { commissions } from './commissions.ts';
 import { core } from './core.ts';
@@ -34,6 +35,7 @@ export const en = {
   ...apiKeys,
   ...approvals,
   ...audit,
+  ...cash,
   ...commissionRules,
   ...commissions,
   ...customer,

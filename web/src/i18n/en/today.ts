@@ -33,5 +33,10 @@ export const today = {
   'today.proof.violations.other': '{count} violations',
   'today.lastNotification': 'Last notification',
   'today.lastNotification.none': 'None yet',
+  'today.cash.own': 'Your open cash-ups',
+  'today.cash.receive': 'Cash that waits for your count',
+  'today.cash.open': 'Open cash-ups of all holders',
+  'today.cash.deposits': 'Deposits to confirm',
+  'today.cash.settlements': 'Settlements of cash to decide',
   'today.approvals': 'Requests for approval',
 } as const;

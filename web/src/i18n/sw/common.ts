@@ -133,4 +133,6 @@ export const common: Record<keyof typeof en, string> = {
   'action.copy': 'Nakili',
   'action.copied': 'Imenakiliwa',
   'nav.approvals': 'Idhini',
+  'nav.cash': 'Pesa taslimu',
+  'nav.cashOffice': 'Pesa taslimu za wote',
 };

@@ -35,5 +35,10 @@ export const today: Record<keyof typeof en, string> = {
   'today.proof.violations.other': 'makosa {count}',
   'today.lastNotification': 'Arifa ya mwisho ya mtoa huduma',
   'today.lastNotification.none': 'Hakuna bado',
+  'today.cash.own': 'Hesabu zako za pesa taslimu zilizo wazi',
+  'today.cash.receive': 'Pesa taslimu zinazosubiri uhesabu',
+  'today.cash.open': 'Hesabu za pesa taslimu zilizo wazi, za wote',
+  'today.cash.deposits': 'Amana za benki za kuthibitisha',
+  'today.cash.settlements': 'Ulipaji wa tofauti wa kuamua',
   'today.approvals': 'Maombi ya idhini',
 };

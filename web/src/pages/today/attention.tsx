@@ -51,6 +51,39 @@ function Rows({ rejectedNotifications: rejected, providers, proof, ...counts }: 
         />
       )}
       <Count href="/approvals" label={t('today.approvals')} tone="warning" count={counts.pendingApprovals} />
+      {counts.cash && (
+        <>
+          <Count href="/cash" label={t('today.cash.own')} tone="warning" count={counts.cash.own.openCounts} />
+          <Count
+            href="/cash"
+            label={t('today.cash.receive')}
+            tone="warning"
+            count={counts.cash.own.toReceive}
+          />
+        </>
+      )}
+      {counts.cash?.all && (
+        <>
+          <Count
+            href="/cash/office"
+            label={t('today.cash.open')}
+            tone="warning"
+            count={counts.cash.all.openCounts}
+          />
+          <Count
+            href="/cash/office"
+            label={t('today.cash.deposits')}
+            tone="warning"
+            count={counts.cash.all.deposits}
+          />
+          <Count
+            href="/cash/office"
+            label={t('today.cash.settlements')}
+            tone="warning"
+            count={counts.cash.all.settlements}
+          />
+        </>
+      )}
       {providers && <LastNotification providers={providers} />}
       <Count
         href="/webhook-endpoints"

@@ -113,7 +113,8 @@ function UserDialog({ user, etag, onClose }: { user: User; etag: string; onClose
       lead={user.email}
       write={change}
       submit={t('action.save')}
-      done={t('list.saved')}
+      // The message says which cash a deactivated user still holds.
+      done={({ data, message }) => (data.active ? t('list.saved') : message)}
       onClose={onClose}
       onSubmit={(values) => {
         const password = values.raw('password');
