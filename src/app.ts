@@ -28,6 +28,7 @@ import { createHttpServer, type HttpServer } from './core/http/server.ts';
 import type { Log } from './core/log.ts';
 import type { Stopwatch } from './core/values/dates.ts';
 import { kycRoutes } from './customers/kyc/routes.ts';
+import { noteRoutes } from './customers/notes/routes.ts';
 import { customerRoutes } from './customers/routes.ts';
 import { statementRoutes } from './documents/account-statements/routes.ts';
 import { invoiceRoutes } from './documents/invoices/routes.ts';
@@ -214,6 +215,7 @@ export function buildApp({
     apiKeyRoutes(api, context);
     customerRoutes(api, context, bulkSlots);
     kycRoutes(api, context);
+    noteRoutes(api, context, { formatAccount: formatAccountNumber });
     accountRoutes(api, context, bulkSlots);
     statementRoutes(api, context, printer);
     paymentRoutes(api, context, postingQueue, bulkSlots);

@@ -12,6 +12,10 @@ export const RIGHTS = {
   'customers:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
   'customers:create': ['admin', 'manager', 'agent'],
   'customers:change': ['admin', 'manager'],
+  'notes:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
+  'notes:write': ['admin', 'manager', 'finance', 'agent'],
+  // Users with this permission also see the text of hidden notes.
+  'notes:hide': ['admin', 'manager'],
   'kyc:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
   'kyc:submit': ['admin', 'manager', 'agent'],
   'kyc:decide': ['admin', 'manager'],

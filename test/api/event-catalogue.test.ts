@@ -130,6 +130,17 @@ describe('a change publishes', () => {
     await publishes([['kyc.decided', { verificationStatus: 'verified', kycStatus: 'verified' }]], () =>
       put(`/customers/${customer.id}/kyc`, { ...kyc, verificationStatus: 'verified' }),
     );
+    const customerId = customer.id;
+    const text = `Her number is ${PERSONAL.phone}`;
+    const note = await publishes([['note.added', { customerId, accountId: null }]], () =>
+      post(`/customers/${customerId}/notes`, { text }),
+    );
+    await publishes([['note.updated', { customerId, changedFields: ['text'] }]], () =>
+      put(`/customers/${customerId}/notes/${note.id}`, { text: `${text}.` }),
+    );
+    await publishes([['note.hidden', { customerId }]], () =>
+      post(`/customers/${customerId}/notes/${note.id}/hide`, { reason: 'private remark' }),
+    );
   });
 
   walk('the cash of staff', async () => {

@@ -16,6 +16,7 @@ import { today } from '../../src/core/context.ts';
 import type { NamedField } from '../../src/core/lists/fields.ts';
 import { orderOf } from '../../src/core/lists/sql.ts';
 import { kycList } from '../../src/customers/kyc/schema.ts';
+import { noteList } from '../../src/customers/notes/schema.ts';
 import { customerList } from '../../src/customers/schema.ts';
 import { invoiceList } from '../../src/documents/invoices/schema.ts';
 import { balanceGapList } from '../../src/mobile-money/lost-notifications/schema.ts';
@@ -75,6 +76,7 @@ describe('sorting by a field', () => {
     [employeeList, 'employees'],
     [invoiceList, 'invoices'],
     [kycList, 'kyc_records'],
+    [noteList, 'notes'],
     [payPlanList, 'pay_plans'],
     [paymentMethodList, 'payment_methods'],
     [paymentList, 'payments'],

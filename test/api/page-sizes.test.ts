@@ -59,6 +59,11 @@ beforeAll(async () => {
   });
   const account = await newAccount(service, { customerId: customer.id });
   ids.account = account.id;
+  const note = await done('POST', `/customers/${customer.id}/notes`, {
+    accountId: account.id,
+    text: long(2_000),
+  });
+  await done('POST', `/customers/${customer.id}/notes/${note.id}/hide`, { reason: long(500) });
   for (let n = 1; n < 12; n++) await newAccount(service, { customerId: customer.id });
   await done('PUT', `/accounts/${account.id}`, { status: 'suspended', reason: long(500) });
 
@@ -164,6 +169,7 @@ const LISTS: Record<string, () => string> = {
   '/commissions/unclaimed-sales': () => '/commissions/unclaimed-sales',
   '/credit-moves': () => '/credit-moves',
   '/customers': () => '/customers',
+  '/customers/{id}/notes': () => `/customers/${ids.customer}/notes`,
   '/customers/{id}/kyc': () => `/customers/${ids.customer}/kyc`,
   '/employees': () => '/employees',
   '/events': () => '/events',

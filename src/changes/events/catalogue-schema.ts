@@ -263,6 +263,18 @@ export const EVENTS = {
   },
   'customer.created': { when: 'A customer was created.', data: [] },
   'customer.updated': { when: 'A customer was changed.', data: ['changedFields'] },
+  'note.added': {
+    when: 'A note about a customer was written. Events never contain the text of a note.',
+    data: ['customerId', 'accountId'],
+  },
+  'note.updated': {
+    when: 'The text of a note was corrected, or a note was pinned or unpinned.',
+    data: ['customerId', 'changedFields'],
+  },
+  'note.hidden': {
+    when: 'The text of a note was hidden from users who may not hide notes.',
+    data: ['customerId'],
+  },
   'kyc.submitted': {
     when: 'KYC documents of a customer were submitted for a decision.',
     data: ['kycRecordId', 'verificationType', 'kycStatus'],

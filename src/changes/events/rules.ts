@@ -73,6 +73,7 @@ const NEEDED_PERMISSION: Readonly<Record<SubjectOf<EventType>, Permission>> = {
   account: 'accounts:read',
   credit: 'accounts:read',
   customer: 'customers:read',
+  note: 'notes:read',
   kyc: 'kyc:read',
   invoice: 'invoices:read',
   // Users without this permission may read only the commissions of their own employee.

@@ -35,6 +35,7 @@ export const RESOURCES = [
   'invitation',
   'invoice',
   'list',
+  'note',
   'notification',
   'payment',
   'payment_method',

@@ -1,5 +1,6 @@
 import { Ajv, type ErrorObject, str, type ValidateFunction } from 'ajv';
 import { type Context, type Currency, today } from '../context.ts';
+import { hasVisible } from '../values/case-folding.ts';
 import { compareDates, EARLIEST_ENTRY, parsePlainDate, parseTimestamp } from '../values/dates.ts';
 import { isEmail } from '../values/email.ts';
 import { maxAmountMinor, maxAmountText, minorFromNumber } from '../values/money.ts';
@@ -56,6 +57,12 @@ export const FORMATS: Record<string, TextFormat> = {
   paragraph: {
     check: (text) => !/[^\P{Cc}\n\t]/u.test(text) && text.isWellFormed(),
     rule: 'must be text without control characters other than line breaks and tabs',
+  },
+  note: {
+    check: (text) => hasVisible(text) && !/[^\P{Cc}\n\t]|\p{Bidi_Control}/u.test(text) && text.isWellFormed(),
+    rule:
+      'must be text with at least one visible character, without control characters other than line breaks and tabs, and without ' +
+      'characters that change the direction of text',
   },
   'query-text': {
     check: (text) => !/\p{Cc}/u.test(text) && text.isWellFormed(),
