@@ -75,6 +75,22 @@ describe('the role', () => {
     ]);
   });
 
+  it('collector reads customers, accounts and payments, and neither records money nor sells', () => {
+    expect(permissionsOf('collector')).toEqual([
+      'customers:read',
+      'notes:read',
+      'notes:write',
+      'kyc:read',
+      'accounts:read',
+      'payments:read',
+      'payment-requests:read',
+      'commissions:read-own',
+      'events:follow',
+      'invoices:read',
+      'catalogue:read',
+    ]);
+  });
+
   it('viewer reads everything except payers, the audit trail, the event feed and exports', () => {
     const hidden = ['payers:read', 'audit:read', 'events:read', 'exports:read'];
     expect(permissionsOf('viewer')).toEqual(READS.filter((one) => !hidden.includes(one)));

@@ -2,29 +2,29 @@ import type {} from 'fastify';
 import type { UserRole } from './core/database/tables.ts';
 import { AppError } from './core/http/errors.ts';
 
-export const USER_ROLES = ['admin', 'manager', 'finance', 'agent', 'viewer'] as const satisfies UserRole[];
+export const USER_ROLES = ['admin', 'manager', 'finance', 'agent', 'collector', 'viewer'] as const satisfies UserRole[];
 
 /**
  * The permissions and the roles that have them. Every route declares one of these permissions, `signed-in` (any user)
  * or `public` (no token); the service does not start with a route that declares none.
  */
 export const RIGHTS = {
-  'customers:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
+  'customers:read': ['admin', 'manager', 'finance', 'agent', 'collector', 'viewer'],
   'customers:create': ['admin', 'manager', 'agent'],
   'customers:change': ['admin', 'manager'],
-  'notes:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
-  'notes:write': ['admin', 'manager', 'finance', 'agent'],
+  'notes:read': ['admin', 'manager', 'finance', 'agent', 'collector', 'viewer'],
+  'notes:write': ['admin', 'manager', 'finance', 'agent', 'collector'],
   // Users with this permission also see the text of hidden notes.
   'notes:hide': ['admin', 'manager'],
-  'kyc:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
+  'kyc:read': ['admin', 'manager', 'finance', 'agent', 'collector', 'viewer'],
   'kyc:submit': ['admin', 'manager', 'agent'],
   'kyc:decide': ['admin', 'manager'],
-  'accounts:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
+  'accounts:read': ['admin', 'manager', 'finance', 'agent', 'collector', 'viewer'],
   'accounts:create': ['admin', 'manager', 'agent'],
   'accounts:change-status': ['admin', 'manager'],
-  'payments:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
+  'payments:read': ['admin', 'manager', 'finance', 'agent', 'collector', 'viewer'],
   'payments:record': ['admin', 'manager', 'finance', 'agent'],
-  'payment-requests:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
+  'payment-requests:read': ['admin', 'manager', 'finance', 'agent', 'collector', 'viewer'],
   'payment-requests:create': ['admin', 'manager', 'finance', 'agent'],
   'payments:reverse': ['admin', 'manager', 'finance'],
   // The payer of a payment may be somebody who is not a customer. Only roles that assign payments see the payer's number and name.
@@ -46,7 +46,7 @@ export const RIGHTS = {
   'cash:settle': ['admin', 'manager', 'finance'],
   'commissions:read': ['admin', 'manager', 'finance', 'viewer'],
   // Users without commissions:read see only the commissions of the employee in their `employeeId`.
-  'commissions:read-own': ['admin', 'manager', 'finance', 'agent', 'viewer'],
+  'commissions:read-own': ['admin', 'manager', 'finance', 'agent', 'collector', 'viewer'],
   'commissions:calculate': ['admin', 'manager', 'finance'],
   'commissions:approve': ['admin', 'manager', 'finance'],
   'commission-rules:write': ['admin', 'manager'],
@@ -55,15 +55,15 @@ export const RIGHTS = {
   'events:read': ['admin', 'manager', 'finance'],
   // A user sees only events about resources that the user may read, see changes/events/rules.ts. An API key with events:read sees
   // all events.
-  'events:follow': ['admin', 'manager', 'finance', 'agent', 'viewer'],
+  'events:follow': ['admin', 'manager', 'finance', 'agent', 'collector', 'viewer'],
   'users:administer': ['admin'],
   'api-keys:administer': ['admin'],
   'webhook-endpoints:administer': ['admin'],
   'catalogue:write': ['admin', 'manager'],
-  'invoices:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
+  'invoices:read': ['admin', 'manager', 'finance', 'agent', 'collector', 'viewer'],
   'invoices:create': ['admin', 'manager', 'finance', 'agent'],
   'invoices:void': ['admin', 'manager', 'finance'],
-  'catalogue:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
+  'catalogue:read': ['admin', 'manager', 'finance', 'agent', 'collector', 'viewer'],
   // Files of lists contain the personal data of many customers.
   'lists:export': ['admin', 'manager', 'finance'],
   // Exports contain the personal data of all customers.

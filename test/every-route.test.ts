@@ -7,7 +7,8 @@ import { type Answer, createCaller } from './support/http.ts';
  * Rules for every route. The routes are read from the running application. The table lists who may call each route, so a new route
  * without a line in the table fails here.
  */
-const EVERYONE = ['admin', 'manager', 'finance', 'agent', 'viewer'];
+const EVERYONE = ['admin', 'manager', 'finance', 'agent', 'collector', 'viewer'];
+/** All but agents and collectors, who see no figures of the company. */
 const ALL_BUT_AGENTS = ['admin', 'manager', 'finance', 'viewer'];
 const ADMIN = ['admin'];
 const PUBLIC = 'public';
@@ -80,9 +81,9 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'PUT /customers/:id': ['admin', 'manager'],
   'GET /customers/:id/kyc': EVERYONE,
   'GET /customers/:id/notes': EVERYONE,
-  'POST /customers/:id/notes': ['admin', 'manager', 'finance', 'agent'],
+  'POST /customers/:id/notes': ['admin', 'manager', 'finance', 'agent', 'collector'],
   'GET /customers/:id/notes/:noteId': EVERYONE,
-  'PUT /customers/:id/notes/:noteId': ['admin', 'manager', 'finance', 'agent'],
+  'PUT /customers/:id/notes/:noteId': ['admin', 'manager', 'finance', 'agent', 'collector'],
   'POST /customers/:id/notes/:noteId/hide': ['admin', 'manager'],
   'PUT /customers/:id/kyc': ['admin', 'manager', 'agent'],
   'GET /accounts': EVERYONE,
@@ -729,7 +730,7 @@ describe('an answer with a payer’s number or name, or with what the provider s
     const showing = operations.filter(({ fields }) => PAYER_FIELDS.some((field) => fields.has(field)));
     expect(showing.length).toBeGreaterThanOrEqual(3);
     for (const { route } of showing) {
-      for (const who of ['agent', 'viewer', PUBLIC]) expect(WHO_MAY[route], route).not.toContain(who);
+      for (const who of ['agent', 'collector', 'viewer', PUBLIC]) expect(WHO_MAY[route], route).not.toContain(who);
     }
   });
 });

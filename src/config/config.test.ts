@@ -400,7 +400,7 @@ describe('production', () => {
     const admin = { REGISTRATION: 'open', REGISTRATION_ROLE: 'admin' };
     expect(problems({ ...PRODUCTION, ...admin })).toEqual([
       'REGISTRATION_ROLE must not be admin in production if REGISTRATION is open, because everyone could make ' +
-        'themselves an administrator; use one of manager, finance, agent, viewer',
+        'themselves an administrator; use one of manager, finance, agent, collector, viewer',
     ]);
     expect(problems(admin)).toEqual([]);
     expect(problems({ ...PRODUCTION, REGISTRATION_ROLE: 'admin' })).toEqual([]);

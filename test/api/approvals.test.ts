@@ -24,7 +24,7 @@ import { type Answer, type Caller, notification } from '../support/http.ts';
 const LIMIT = 1_000;
 const TOTAL = 22_800; // of the weekly demo plan
 const CASH = 2;
-const ROLES = ['admin', 'manager', 'finance', 'agent', 'viewer'];
+const ROLES = ['admin', 'manager', 'finance', 'agent', 'collector', 'viewer'];
 const service = useService({ APPROVAL_LIMIT: String(LIMIT) });
 
 /** The same service without the limit, where one person does everything. */

@@ -20,6 +20,7 @@ export const values = {
   'role.manager': 'Manager',
   'role.finance': 'Finance',
   'role.agent': 'Agent',
+  'role.collector': 'Collections officer',
   'role.viewer': 'Viewer',
   'kycStatus.pending': 'Pending',
   'kycStatus.verified': 'Verified',
@@ -52,6 +53,7 @@ export const values = {
   'roleHint.manager': 'sales, catalogue and money',
   'roleHint.finance': 'money and reports',
   'roleHint.agent': 'sales and payments',
+  'roleHint.collector': 'read-only access, and calls to late customers',
   'roleHint.viewer': 'read-only access',
 } as const satisfies Record<string, string> &
   Record<`accountStatus.${Schemas['AccountStatus']}` | `paymentStatus.${Schemas['PaymentStatus']}`, string>;

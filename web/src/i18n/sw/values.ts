@@ -19,6 +19,7 @@ export const values: Record<keyof typeof en, string> = {
   'role.manager': 'Meneja',
   'role.finance': 'Fedha',
   'role.agent': 'Wakala',
+  'role.collector': 'Afisa wa makusanyo',
   'role.viewer': 'Mtazamaji',
   'kycStatus.pending': 'Inasubiri',
   'kycStatus.verified': 'Imethibitishwa',
@@ -51,5 +52,6 @@ export const values: Record<keyof typeof en, string> = {
   'roleHint.manager': 'mauzo, katalogi na fedha',
   'roleHint.finance': 'fedha na ripoti',
   'roleHint.agent': 'mauzo na malipo',
+  'roleHint.collector': 'kusoma na kuwapigia wateja waliochelewa; bila fedha wala mauzo',
   'roleHint.viewer': 'kusoma tu',
 };

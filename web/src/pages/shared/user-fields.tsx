@@ -3,7 +3,7 @@ import { t, tValue } from '../../i18n/index.ts';
 import { SelectField } from '../../ui/form.tsx';
 import { useEmployees } from './catalogue.ts';
 
-export const ROLES = ['admin', 'manager', 'finance', 'agent', 'viewer'] as const;
+export const ROLES = ['admin', 'manager', 'finance', 'agent', 'collector', 'viewer'] as const;
 
 /** Each option shows a role and the permissions of this role. */
 export function RoleField({ role }: { role?: Schemas['Role'] }) {
