@@ -66,6 +66,7 @@ import { findLastResult } from './reports/proof/result-store.ts';
 import { proofRoutes } from './reports/proof/routes.ts';
 import { reportRoutes } from './reports/routes.ts';
 import { searchRoutes } from './reports/search/routes.ts';
+import { timelineRoutes } from './reports/timeline/routes.ts';
 import { refusalOf } from './rights.ts';
 import { createUseRecorder } from './staff/api-keys/commands.ts';
 import { apiKeyRoutes } from './staff/api-keys/routes.ts';
@@ -236,6 +237,7 @@ export function buildApp({
     employeeRoutes(api, context);
     commissionRoutes(api, context);
     searchRoutes(api, context);
+    timelineRoutes(api, context);
     reportRoutes(api, context, { copies, summaries, reports });
     listFileRoutes(api, context, streams);
     overviewRoutes(api, context, { summaries, stopwatch });

@@ -80,6 +80,8 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'GET /customers/:id': EVERYONE,
   'PUT /customers/:id': ['admin', 'manager'],
   'GET /customers/:id/kyc': EVERYONE,
+  'GET /customers/:id/timeline': EVERYONE, // only the kinds that the role may read
+  'GET /accounts/:id/timeline': EVERYONE,
   'GET /customers/:id/notes': EVERYONE,
   'POST /customers/:id/notes': ['admin', 'manager', 'finance', 'agent', 'collector'],
   'GET /customers/:id/notes/:noteId': EVERYONE,

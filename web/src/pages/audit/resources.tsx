@@ -48,6 +48,7 @@ const PAGES: Record<Exclude<Resource, Unaudited>, ResourcePage | null> = {
   invitation: dialog('/invitations', 'users:administer'),
   invoice: detail('/invoices', 'invoices:read'),
   list: null,
+  note: null,
   notification: null,
   payment: detail('/payments', 'payments:read'),
   payment_method: dialog('/payment-methods', 'catalogue:write'),
