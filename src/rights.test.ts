@@ -40,6 +40,7 @@ describe('the role', () => {
     const reads = READS.filter((one) => permissionsOf('manager').includes(one));
     expect(permissionsOf('finance').filter((one) => READS.includes(one))).toEqual(reads);
     expect(permissionsOf('finance').filter((one) => !READS.includes(one))).toEqual([
+      'notes:write',
       'payments:record',
       'payment-requests:create',
       'payments:reverse',
@@ -59,6 +60,8 @@ describe('the role', () => {
     expect(permissionsOf('agent')).toEqual([
       'customers:read',
       'customers:create',
+      'notes:read',
+      'notes:write',
       'kyc:read',
       'kyc:submit',
       'accounts:read',

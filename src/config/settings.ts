@@ -1,4 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox';
+import { LANGUAGES } from '../core/http/fields.ts';
 import { USER_ROLES } from '../rights.ts';
 import type { ProviderPart } from '../staff/auth/identity-provider-rules.ts';
 import * as check from './checks.ts';
@@ -82,6 +83,11 @@ export const settingsSchema = Type.Object({
     'KE',
     'Country of phone numbers without a country code (ISO 3166).',
     check.phoneRegion,
+  ),
+  DOCUMENT_LANGUAGE: setting(
+    Type.Enum([...LANGUAGES]),
+    'en',
+    'Language of statements and texts for customers who have no language of their own: en (English) or sw (Swahili).',
   ),
   DEMO_DATA: setting(
     Type.Enum(['on', 'off', 'company']),

@@ -45,6 +45,7 @@ function fieldsOf({ config }: Context, sent: NewCustomer) {
     email: body.email ?? null,
     phone: requireChangedPhone(body.phone, null, config.PHONE_REGION),
     nationalId: body.nationalId ?? null,
+    language: body.language ?? null,
     externalId: null,
     metadata: {},
     ...externalFieldsOf(body),

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import type { PhoneProblem, VerificationStatus } from '../core/database/tables.ts';
 import { BulkBody, BulkResult } from '../core/http/bulk.ts';
 import { ChangedExternalFields, ExternalFields, ShownExternalFields } from '../core/http/external-ids.ts';
-import { Choice, Email, Id, Nullable, Text, Timestamp } from '../core/http/fields.ts';
+import { Choice, Email, Id, LANGUAGES, Nullable, Text, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 import { emailKey } from '../core/values/email.ts';
 import { nationalIdKey } from './rules.ts';
@@ -39,6 +39,14 @@ const names = { firstName: Text(100), lastName: Text(100) };
 const optionalFields = {
   email: Type.Optional(Nullable(Email)),
   nationalId: nationalId('new-identifier'),
+  language: Type.Optional(
+    Nullable(
+      Choice('CustomerLanguage', LANGUAGES, {
+        description:
+          'The language of statements and texts for the customer. Null: the language of the company.',
+      }),
+    ),
+  ),
   ...ExternalFields,
 };
 /** They also accept ids that are stored since an earlier version, and that are not changed. */
@@ -55,6 +63,7 @@ export const NewCustomer = Type.Object(
         phone: '0712 345 678',
         email: 'wanjiru@example.com',
         nationalId: '23456789',
+        language: 'sw',
         externalId: 'CRM-1001',
         metadata: { region: 'north' },
       },
@@ -95,6 +104,7 @@ export const Customer = Type.Object(
       }),
     ),
     nationalId: Nullable(Type.String()),
+    language: Nullable(Choice('CustomerLanguage', LANGUAGES)),
     kycStatus: Nullable(
       Choice('VerificationStatus', VERIFICATION_STATUSES, {
         description:
@@ -120,6 +130,7 @@ export const Customer = Type.Object(
         phone: '+254712345678',
         phoneProblem: null,
         nationalId: '23456789',
+        language: 'sw',
         kycStatus: 'verified',
         kycReviewPending: false,
         externalId: 'CRM-1001',

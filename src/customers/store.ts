@@ -5,6 +5,7 @@ import { lookUp } from '../core/database/statements.ts';
 import type { PhoneProblem, VerificationStatus } from '../core/database/tables.ts';
 import { type AppError, duplicate } from '../core/http/errors.ts';
 import { type ExternalValues, takenExternalId } from '../core/http/external-ids.ts';
+import type { Language } from '../core/http/fields.ts';
 import { columnList, fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 import { likeLiteral } from '../core/lists/sql.ts';
@@ -14,7 +15,7 @@ import { nationalIdKey, type SearchableCustomer, searchText } from './rules.ts';
 import type { ExpandedCustomer } from './schema.ts';
 
 /** The fields that staff enter, with the phone in E.164. */
-type CustomerFields = SearchableCustomer & Required<ExternalValues>;
+type CustomerFields = SearchableCustomer & Required<ExternalValues> & { language: Language | null };
 
 /** The columns of a `Customer`, under the names of its fields. */
 const COLUMNS = [
@@ -25,6 +26,7 @@ const COLUMNS = [
   'phone',
   'phone_problem as phoneProblem',
   'national_id as nationalId',
+  'language',
   'kyc_status as kycStatus',
   'kyc_review_pending as kycReviewPending',
   'external_id as externalId',
@@ -124,6 +126,16 @@ export async function findExpandedCustomers(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
+/** The language of a customer. Null: that of the company. */
+export async function findLanguage(db: Db, id: number): Promise<Language | null> {
+  const [row] = await lookUp<{ language: Language | null }>(
+    db,
+    'select language from customers where id = $1',
+    [id],
+  );
+  return row?.language ?? null;
+}
+
 export function lockCustomer(tx: Tx, id: number) {
   return tx.selectFrom('customers').select(COLUMNS).where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
 }
@@ -170,6 +182,7 @@ function columnsOf(fields: CustomerFields) {
     phone_sha256: phoneSha256(fields.phone),
     national_id: fields.nationalId,
     national_id_key: fields.nationalId === null ? null : nationalIdKey(fields.nationalId),
+    language: fields.language,
     search_text: searchText(fields),
     external_id: fields.externalId,
     metadata: fields.metadata,

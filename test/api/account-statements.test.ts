@@ -672,6 +672,40 @@ describe('the texts of a statement', () => {
 });
 
 describe('GET /accounts/:id/quote', () => {
+  it('explains the debt by one sentence and its figures, in the language of the customer', async () => {
+    setToday(service, '2026-11-22');
+    const account = await newAccount(service, { activationDate: '2026-11-02' });
+    await pay(service, account.id, 2_100);
+    const english = (await quoteOf(account.id)).explanation;
+    expect(english).toMatchObject({
+      language: 'en',
+      state: 'late',
+      deposit: 2_000,
+      instalmentCount: 2,
+      instalmentAmount: 400,
+      charged: 2_800,
+      paid: 2_100,
+      late: 700,
+      dueOnDate: 0,
+      ahead: 0,
+      credit: 0,
+      remaining: 0,
+    });
+    expect(english.sentence).toMatch(
+      /^Deposit 2,000 \+ 2 instalments of 400 due until today = 2,800; paid 2,100; 700 late since 9 Nov 2026\.$/,
+    );
+    const path = `/customers/${account.customerId}`;
+    expect((await dataOf(service.call('PUT', path, { language: 'sw' }))).language).toBe('sw');
+    expect((await quoteOf(account.id)).explanation.sentence).toMatch(/^Malipo ya awali 2,000 \+ awamu 2 za 400/);
+    expect((await quoteOf(account.id, { lang: 'en' })).explanation).toEqual(english);
+    const overview = await dataOf(service.call('GET', `/accounts/${account.id}/overview`));
+    expect(overview.quote.explanation.language).toBe('sw');
+    const statement = await dataOf(service.call('GET', `/accounts/${account.id}/statement`));
+    expect(statement.rows.map(({ description }: { description: string }) => description)).toContain('Malipo ya awali');
+    await service.call('PUT', path, { language: null });
+    expect((await quoteOf(account.id)).explanation.language).toBe('en');
+  });
+
   it('returns the amount due, the payoff amount and the effect of a payment', async () => {
     setToday(service, '2026-11-02');
     const { id } = await newAccount(service);

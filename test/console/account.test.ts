@@ -210,19 +210,31 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     await paidUntil.getByText('Closed').waitFor();
   });
 
-  it('shows the last changes of its status, and all of them on demand', async () => {
+  it('says at the top why the customer owes what is due, in the language of the customer', async () => {
+    const { id, customerId } = await newAccount(console);
+    const { explanation } = await console.call('GET', `/accounts/${id}/quote`);
+    const page = await openAccount(id);
+    const why = page.getByRole('region', { name: 'Why is this owed?' });
+    await why.getByText(explanation.sentence, { exact: true }).waitFor();
+    await console.call('PUT', `/customers/${customerId}`, { language: 'sw' });
+    await why.getByText('umelipa').waitFor();
+  });
+
+  it('shows what happened, newest first, and older entries on demand', async () => {
     const { id } = await newAccount(console);
-    for (let change = 1; change <= 6; change += 1) {
+    for (let change = 1; change <= 11; change += 1) {
       const status = change % 2 === 1 ? 'suspended' : 'active';
       await console.call('PUT', `/accounts/${id}`, { status, reason: `Change ${change}` });
     }
     const page = await openAccount(id);
     const changes = page.locator('.history li');
-    await changes.first().getByText('Change 6').waitFor();
-    expect(await changes.count()).toBe(6);
-    await page.getByRole('button', { name: 'Show more' }).click();
-    await changes.nth(6).getByText('Opened as Active').waitFor();
-    await page.locator('.history li:nth-child(7):focus').waitFor();
+    await changes.first().getByText('Change 11').waitFor();
+    expect(await changes.count()).toBe(10);
+    await page.getByRole('button', { name: 'Older entries' }).click();
+    await changes.getByText('Opened as Active').waitFor();
+    await page.locator('.history li:nth-child(11):focus').waitFor();
+    await page.getByRole('combobox', { name: 'Kind of entry' }).selectOption('Payment');
+    await page.getByText('Nothing was recorded yet.').waitFor();
   });
 
   it('keeps the focus of the keyboard when it shows more payments or the explanation', async () => {

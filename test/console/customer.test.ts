@@ -23,10 +23,12 @@ describe.skipIf(!HAS_BROWSER)('a customer', () => {
     await page.locator('dialog [name=phone][aria-invalid=true]:focus').waitFor();
     await expectAccessible(page);
     await page.locator('dialog [name=phone]').fill('0712 345 678');
+    await page.locator('dialog [name=language]').selectOption('Kiswahili');
     await save(page);
     await page.getByRole('heading', { name: 'Neema Kamau' }).waitFor();
     expect(await console.call('GET', `/customers/${customerId}`)).toMatchObject({
       ...{ firstName: 'Neema', lastName: 'Kamau', phone: '+254712345678', email: null },
+      language: 'sw',
     });
     await page.context().close();
     console.complaints.splice(0); // The browser reports the answer 400.
@@ -75,6 +77,52 @@ describe.skipIf(!HAS_BROWSER)('a customer', () => {
     await console.call('PUT', `/customers/${customerId}`, { lastName: 'Mushi' });
     await Promise.all([following(), setVisibility('visible')]);
     await page.getByRole('heading', { name: 'Wanjiru Mushi' }).waitFor();
+  });
+
+  it('has a history that shows who changed the phone, and from which number', async () => {
+    const { customerId, id } = await newAccount(console);
+    const before = (await console.call('GET', `/customers/${customerId}`)).phone;
+    await console.call('PUT', `/customers/${customerId}`, { phone: '0722 000 111' });
+    await console.call('POST', '/payments', { accountId: id, amount: 60, paymentMethodId: 2 });
+    const page = await console.open(`/customers/${customerId}`, { viewport: PHONE });
+    const history = page.getByRole('list', { name: 'History' });
+    const change = history.locator('li', { hasText: 'Customer changed' });
+    await change.getByText(`Phone: ${before} → +254722000111`).waitFor();
+    await change.getByText('amina@example.com').waitFor();
+    await history.getByRole('link', { name: 'Payment' }).waitFor();
+    await expectAccessible(page);
+  });
+
+  it('has notes that are pinned, corrected and hidden, and never run as scripts', async () => {
+    const { customerId, id } = await newAccount(console);
+    const page = await console.open(`/accounts/${id}`);
+    const text = '<img src=x onerror=alert(1)> Is paid\non the 5th.';
+    await page.getByRole('button', { name: 'Write a note' }).click();
+    await page.locator('dialog textarea:focus').fill(text);
+    await page.locator('dialog').getByRole('checkbox').check();
+    await save(page);
+    const pinned = page.getByRole('list', { name: 'Pinned note' });
+    await pinned.getByText('<img src=x onerror=alert(1)>').waitFor();
+    const [note] = await console.call('GET', `/customers/${customerId}/notes`);
+    expect(note).toMatchObject({ text, pinned: true, accountId: id });
+    await expectAccessible(page);
+
+    await pinned.getByRole('button', { name: 'Correct' }).click();
+    await page.locator('dialog textarea:focus').fill('Is paid on the 6th.');
+    await save(page);
+    await pinned.getByText('Is paid on the 6th.').waitFor();
+    const history = page.getByRole('list', { name: 'History' });
+    await history.getByRole('button', { name: 'Corrected 1 ×: show' }).click();
+    await history.locator('s', { hasText: 'on the 5th.' }).waitFor();
+
+    await pinned.getByRole('button', { name: 'Hide' }).click();
+    await page.locator('dialog textarea:focus').fill('Wrong customer');
+    await page.locator('dialog').getByRole('button', { name: 'Hide' }).click();
+    await pinned.waitFor({ state: 'detached' });
+    const viewer = await console.open(`/accounts/${id}`, { email: await console.createUser('viewer') });
+    await viewer.getByText('The text is hidden.').waitFor();
+    expect(await viewer.getByText('on the 6th').count()).toBe(0);
+    expect(await viewer.getByRole('button', { name: 'Write a note' }).count()).toBe(0);
   });
 
   it('cannot be changed by a viewer', async () => {

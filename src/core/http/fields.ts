@@ -84,8 +84,18 @@ export function Choice<const Value extends string>(
 }
 
 /** The languages of documents for customers. */
-const LANGUAGES = ['en', 'sw'] as const;
+export const LANGUAGES = ['en', 'sw'] as const;
 export type Language = (typeof LANGUAGES)[number];
+
+/** For a query that returns texts for a customer. */
+export const CustomerTextLanguage = Type.Optional(
+  Choice('DocumentLanguage', LANGUAGES, {
+    description:
+      'The language of the texts: English or Swahili. Default: the language of the customer, or else of the company (`DOCUMENT_LANGUAGE`). ' +
+      'Texts that people have entered are not translated.',
+    examples: ['sw'],
+  }),
+);
 
 /** For a query that returns a document. */
 export const DocumentLanguage = Type.Optional(

@@ -7,6 +7,8 @@ import type { Language } from '../../core/http/fields.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
 import { coveredBy } from './allocation-rules.ts';
+import { explainDebt } from './explanation-rules.ts';
+import { sayWhy } from './explanation-wording-rules.ts';
 import { quoteOf } from './quote-rules.ts';
 import type { Row, StatementFigures } from './rules.ts';
 import type { AccountStatement } from './view.ts';
@@ -88,11 +90,19 @@ export function sourceOf({ type, money, event }: Row) {
 /** What the account owes on a date, and the effect of a payment of the amount on that date. */
 export function quoteAccount(
   account: AccountRow,
-  { date, amountMinor }: { date: PlainDate; amountMinor: Minor | null },
+  {
+    date,
+    amountMinor,
+    today,
+    language,
+  }: { date: PlainDate; amountMinor: Minor | null; today: PlainDate; language: Language },
   currency: Currency,
 ) {
   const { status, paidMinor } = booksOf(account);
-  const quote = quoteOf({ terms: termsOf(account), status, paidMinor }, { date, amountMinor });
+  const terms = termsOf(account);
+  const quoted = { terms, status, paidMinor };
+  const quote = quoteOf(quoted, { date, amountMinor });
+  const why = explainDebt(quoted, quote, date);
   const amount = (minor: Minor) => amountOf(minor, currency);
   return {
     accountId: account.id,
@@ -105,6 +115,22 @@ export function quoteAccount(
     amountDue: amount(quote.amountDueMinor),
     settlement: amount(quote.payoffMinor),
     ...toPaymentState(quote.position, currency),
+    explanation: {
+      language,
+      sentence: sayWhy(why, { date, isToday: date === today, decimals: currency.decimals, language }),
+      state: why.state,
+      deposit: amount(why.depositMinor),
+      instalmentCount: why.instalmentCount,
+      instalmentAmount: amount(terms.instalmentMinor),
+      charged: amount(why.chargedMinor),
+      paid: amount(why.paidMinor),
+      late: amount(why.lateMinor),
+      lateSince: why.lateSince,
+      dueOnDate: amount(why.dueOnDateMinor),
+      ahead: amount(why.aheadMinor),
+      credit: amount(why.creditMinor),
+      remaining: amount(why.remainingMinor),
+    },
     payment: quote.after && {
       amount: amount(quote.after.amountMinor),
       itemsCovered: quote.after.itemsCovered,

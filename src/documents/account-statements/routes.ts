@@ -13,6 +13,7 @@ import { requireAll } from '../../rights.ts';
 import { statementCsv } from './csv-view.ts';
 import { statementDocument } from './document-view.ts';
 import { quoteAccount, toStatement } from './json-view.ts';
+import { languageOf } from './language-view.ts';
 import { MAX_PRINTED_ROWS, MAX_ROWS, refuseTooMany } from './rules.ts';
 import { AccountStatement, Quote, QuoteQuery, StatementCsv, StatementQuery } from './schema.ts';
 import { type AccountStatement as Made, makeStatement } from './view.ts';
@@ -37,7 +38,7 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
           'does not count. An unassigned payment is not shown. Credit moves are rows (transfer_in, transfer_out, refund). ' +
           'Outgoing credit is taken from the latest payments and incoming transfers. The part that is taken covers no item. ' +
           `Each row has two balances, dueSoFar and owedInTotal. A statement has at most ${MAX_ROWS} rows, or ${MAX_PRINTED_ROWS} as PDF. ` +
-          'lang is the language of the descriptions and of the PDF. ' +
+          'lang is the language of the descriptions and of the PDF. Without it, they are in the language of the customer. ' +
           'It shows the customer and the payments, so an API key also needs `customers:read` and `payments:read`.',
         params: IdParams,
         querystring: StatementQuery,
@@ -55,8 +56,9 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
     },
     async (request, reply) => {
       requireAll(actorOf(request), ['customers:read', 'payments:read']);
-      const { format = 'json', lang = 'en', ...given } = request.query;
+      const { format = 'json', lang: wanted, ...given } = request.query;
       const made = await makeStatement(context, request.params.id, given);
+      const lang = wanted ?? made.language;
       switch (format) {
         case 'json':
           return ok(toStatement(made, currency, lang), 'Statement made.');
@@ -90,21 +92,24 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
         operationId: 'getAccountQuote',
         summary: 'Quote what an account owes',
         description:
-          'The quote assumes that no further payment is made before `date`. A pending account counts as active from its activation date.',
+          'The quote assumes that no further payment is made before `date`. A pending account counts as active from its activation date. ' +
+          '`explanation` says in one sentence why the customer owes this amount, and has the figures of the sentence.',
         params: IdParams,
         querystring: QuoteQuery,
         response: { 200: Envelope(Quote, 'Quote made.') },
       },
     },
     async (request) => {
-      const { amount } = request.query;
+      const { amount, lang } = request.query;
       const day = today(context);
       const date = request.query.date ?? day;
       if (compareDates(date, day) < 0) throw invalidField('date', `must not be before today (${day})`);
       const amountMinor = amount === undefined ? null : readAmount(amount, currency);
       const account = await getAccountRow(context.db, request.params.id);
       if (amountMinor !== null && !hasRoomFor(booksOf(account), amountMinor)) throw accountFull('amount');
-      return ok(quoteAccount(account, { date, amountMinor }, currency), 'Quote made.');
+      const language = lang ?? (await languageOf(context, account.customer_id));
+      const asked = { date, amountMinor, today: day, language };
+      return ok(quoteAccount(account, asked, currency), 'Quote made.');
     },
   );
 }

@@ -6,12 +6,14 @@ import {
   AmountAboveZero,
   CalendarDate,
   Choice,
+  CustomerTextLanguage,
   DateText,
-  DocumentLanguage,
   Id,
+  LANGUAGES,
   Money,
   Nullable,
 } from '../../core/http/fields.ts';
+import { EXPLANATION_STATES } from './explanation-rules.ts';
 import { MAX_ROWS, ROW_TYPES } from './rules.ts';
 
 const dateOf = (description: string, example: string) =>
@@ -24,7 +26,7 @@ export const StatementQuery = Type.Object({
   ),
   to: dateOf('Last business day, which may be in the future. Default: today.', '2026-11-30'),
   format: Type.Optional(Type.Enum(['json', 'csv', 'pdf'], { default: 'json' })),
-  lang: DocumentLanguage,
+  lang: CustomerTextLanguage,
 });
 
 const dueSoFar = Type.Number({
@@ -240,7 +242,44 @@ export const QuoteQuery = Type.Object({
     }),
   ),
   amount: Type.Optional({ ...AmountAboveZero, examples: [1000] }),
+  lang: CustomerTextLanguage,
 });
+
+const Explanation = Type.Object(
+  {
+    language: Choice('CustomerLanguage', LANGUAGES),
+    sentence: Type.String({ description: 'The figures below as one sentence for the customer.' }),
+    state: Choice('ExplanationState', EXPLANATION_STATES),
+    deposit: Type.Number({ description: 'The deposit, if it counts in `charged`; otherwise 0.' }),
+    instalmentCount: Type.Integer({ description: 'The number of instalments in `charged`.' }),
+    instalmentAmount: Money,
+    charged: Type.Number({
+      description:
+        'deposit + instalmentCount × instalmentAmount: what is due until `date`. The whole price before the first day, and for an account that is paid off or written off. 0 for a cancelled sale.',
+    }),
+    paid: Type.Number({
+      description:
+        'Unreversed payments and credit received, less credit that was transferred or paid back. It can be negative.',
+    }),
+    late: Type.Number({ description: 'The unpaid part that was due before `date`.' }),
+    lateSince: Nullable({
+      ...DateText,
+      description: 'The due date of the first item that is not fully paid.',
+    }),
+    dueOnDate: Type.Number({ description: 'The unpaid part that is due on `date`.' }),
+    ahead: Type.Number({ description: 'Paid for items that are not due yet.' }),
+    credit: Type.Number({ description: 'Paid above the price, or for a cancelled sale.' }),
+    remaining: Type.Number({
+      description:
+        'Unpaid and not due on `date`: before the first day, or of a written-off or cancelled account.',
+    }),
+  },
+  {
+    title: 'DebtExplanation',
+    description:
+      'Why the customer owes this. Always: charged − paid = late + dueOnDate + remaining − ahead − credit.',
+  },
+);
 
 export const Quote = Type.Object(
   {
@@ -256,6 +295,7 @@ export const Quote = Type.Object(
     }),
     settlement: Type.Number({ description: 'The payoff amount: the whole balance on `date`.' }),
     ...paymentStateFields,
+    explanation: Explanation,
     payment: Nullable(
       Type.Object(
         {
@@ -297,6 +337,23 @@ export const Quote = Type.Object(
         paidUntil: '2026-11-08',
         nextDueDate: '2026-11-09',
         nextDueAmount: 400,
+        explanation: {
+          language: 'en',
+          sentence:
+            'Deposit 2,000 + 4 instalments of 400 due until 30 Nov 2026 = 3,600; paid 2,000; 1,200 late since 9 Nov 2026, 400 due on 30 Nov 2026.',
+          state: 'late',
+          deposit: 2000,
+          instalmentCount: 4,
+          instalmentAmount: 400,
+          charged: 3600,
+          paid: 2000,
+          late: 1200,
+          lateSince: '2026-11-09',
+          dueOnDate: 400,
+          ahead: 0,
+          credit: 0,
+          remaining: 0,
+        },
         payment: {
           amount: 1000,
           itemsCovered: 2,

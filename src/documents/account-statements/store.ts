@@ -11,7 +11,7 @@ export function findHeader(tx: Tx, account: AccountRow) {
   return tx
     .selectFrom('customers as c')
     .innerJoin('products as p', (join) => join.on('p.id', '=', account.product_id))
-    .select(['c.first_name', 'c.last_name', 'c.phone', 'p.name as product_name'])
+    .select(['c.first_name', 'c.last_name', 'c.phone', 'c.language', 'p.name as product_name'])
     .where('c.id', '=', account.customer_id)
     .executeTakeFirstOrThrow();
 }

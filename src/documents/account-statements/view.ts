@@ -8,6 +8,7 @@ import type { Tx } from '../../core/database/db.ts';
 import type { LedgerEvent } from '../../core/database/tables.ts';
 import { inSnapshot } from '../../core/database/transactions.ts';
 import { AppError } from '../../core/http/errors.ts';
+import type { Language } from '../../core/http/fields.ts';
 import { compareDates, type PlainDate } from '../../core/values/dates.ts';
 import type { MoneyMove } from './allocation-rules.ts';
 import {
@@ -33,6 +34,8 @@ export interface AccountStatement {
   accountNumber: string;
   customer: { name: string; phone: string };
   productName: string;
+  /** The language of the customer, or else of the company. */
+  language: Language;
   period: StatementPeriod;
   /** Whether the period ends today, so that the closing figures are the present figures of the account. */
   isToday: boolean;
@@ -67,6 +70,7 @@ export async function makeStatement(
     accountNumber: formatAccountNumber(id),
     customer: { name: `${header.first_name} ${header.last_name}`, phone: header.phone },
     productName: header.product_name,
+    language: header.language ?? context.config.DOCUMENT_LANGUAGE,
     period,
     isToday: period.to === day,
     statement: statementOf({ terms: termsOf(account), activated, events, money }, period),

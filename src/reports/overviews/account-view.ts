@@ -8,6 +8,7 @@ import { type Actor, type Context, today } from '../../core/context.ts';
 import type { Page } from '../../core/http/envelope.ts';
 import type { ChoiceText } from '../../core/http/fields.ts';
 import { quoteAccount } from '../../documents/account-statements/json-view.ts';
+import { languageOf } from '../../documents/account-statements/language-view.ts';
 import { invoiceList } from '../../documents/invoices/schema.ts';
 import { listInvoices } from '../../documents/invoices/store.ts';
 import { toInvoiceSummary } from '../../documents/invoices/view.ts';
@@ -44,7 +45,16 @@ export async function readAccountOverview(context: Context, actor: Actor, id: nu
       givesUp: isStatusIn(status, 'closed') ? account.balance : 0,
     })),
     schedule: toSchedule(row, currency, day),
-    quote: quoteAccount(row, { date: day, amountMinor: null }, currency),
+    quote: quoteAccount(
+      row,
+      {
+        date: day,
+        amountMinor: null,
+        today: day,
+        language: await languageOf(context, row.customer_id),
+      },
+      currency,
+    ),
     statusChanges: await readLatest(
       listStatusChanges(
         db,

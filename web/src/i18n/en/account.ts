@@ -4,6 +4,11 @@ import { moneyWork } from './money-work.ts';
 export const account = {
   ...approvalActions,
   ...moneyWork,
+import { paymentRequestReasons } from './codes.ts';
+import { history } from './history.ts';
+
+export const account = {
+  ...history,
   'account.title': 'Account {number}',
   'account.balance.of': 'of {total}',
   'account.paidShare': '{percent} paid',
@@ -26,6 +31,7 @@ export const account = {
   'account.timeline.item': 'Instalment {number}',
   'account.timeline.cell': '{name}, due {date}: {paid} of {amount} paid',
   'account.payments.none': 'No payments yet.',
+  'account.why': 'Why is this owed?',
   'account.explain': 'How the balance is calculated',
   'account.explain.show': 'Explain the balance',
   'account.explain.what': 'What',
@@ -40,15 +46,6 @@ export const account = {
   'account.quote.dueOnDate': 'Due on the day',
   'account.quote.settlement': 'To pay everything off',
   'account.invoices.none': 'No invoices.',
-  'account.history': 'History',
-  'account.history.opened': 'Opened as {to}',
-  'account.history.changed': '{from} → {to}',
-  'account.history.latest': 'The latest {shown} of {total} changes',
-  'statusReason.late': '{late} past due, {grace} of grace',
-  'statusReason.paid_late': 'Paid: {late} past due, {grace} of grace',
-  'statusReason.paid_in_full': 'Paid in full',
-  'statusReason.a_payment_was_reversed': 'A payment was reversed',
-  'statusReason.a_payment_was_unassigned': 'A payment was unassigned',
   'account.pay.title': 'Record a payment',
   'account.pay.to': '{name} · {number}',
   'account.pay.suggest.due': 'Amount due: {amount}',
@@ -68,12 +65,6 @@ export const account = {
   'account.request.when': 'Time',
   'account.requests': 'Payment requests',
   'account.requests.none': 'The customer has not been asked to pay.',
-  'paymentRequestStatus.requested': 'Being sent',
-  'paymentRequestStatus.sent': 'Waiting for the customer',
-  'paymentRequestStatus.unknown': 'Outcome unknown',
-  'paymentRequestStatus.paid': 'Paid',
-  'paymentRequestStatus.declined': 'Not paid',
-  'paymentRequestStatus.expired': 'Expired',
   ...paymentRequestReasons,
   'account.status.suspended.title': 'Suspend this account',
   'account.status.suspended.text':

@@ -1,4 +1,4 @@
-import { approvalActions } from './codes.ts';
+import { approvalActions, approvalStatuses } from './codes.ts';
 
 export const approvals = {
   'approvals.none': 'Nothing was sent for approval yet.',
@@ -36,11 +36,7 @@ export const approvals = {
   'approvals.effect.cancel_account':
     'The sale is undone: the balance is no longer owed, and all that was paid becomes credit.',
   ...approvalActions,
-  'approvalStatus.pending': 'Waits for approval',
-  'approvalStatus.approved': 'Approved',
-  'approvalStatus.rejected': 'Rejected',
-  'approvalStatus.withdrawn': 'Withdrawn',
-  'approvalStatus.obsolete': 'Obsolete',
+  ...approvalStatuses,
   'approvalFact.paymentStatus': 'Status of the payment',
   'approvalFact.paymentAccountId': 'Account of the payment',
   'approvalFact.reconciliationId': 'Reconciliation of the payment',

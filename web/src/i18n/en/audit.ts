@@ -257,6 +257,7 @@ export const audit = {
   'auditField.transId': 'Transaction of the provider',
   'auditField.transactionRef': 'Reference',
   'auditField.types': 'Types of events',
+  'auditField.language': 'Language',
   'auditField.pinned': 'Pinned',
   'auditField.text': 'Text',
   'auditField.correctionCount': 'Corrections',

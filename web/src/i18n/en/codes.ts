@@ -36,3 +36,11 @@ export const paymentRequestReasons = {
   'paymentRequestReason.no_answer': 'No answer from the customer',
   'paymentRequestReason.not_sent': 'Could not be sent',
 } as const;
+
+export const approvalStatuses = {
+  'approvalStatus.pending': 'Waits for approval',
+  'approvalStatus.approved': 'Approved',
+  'approvalStatus.rejected': 'Rejected',
+  'approvalStatus.withdrawn': 'Withdrawn',
+  'approvalStatus.obsolete': 'Obsolete',
+} as const;

@@ -1,12 +1,14 @@
+import { history } from './history.ts';
+
 export const customer = {
+  ...history,
   'customer.title': 'Customer',
   'customer.edit': 'Edit customer',
   'customer.contact': 'Contact',
   'customer.phoneProblem': 'Problem of the phone',
+  'customer.language.company': 'Language of the company',
   'customer.since': 'Customer since',
   'customer.accounts.none': 'This customer has no account yet.',
-  'customer.payments': 'Latest payments',
-  'customer.payments.none': 'No payment was posted yet.',
   'customer.kyc.none': 'No documents were submitted.',
   'customer.kyc.verify': 'Verify',
   'customer.kyc.reject': 'Reject',

@@ -6,6 +6,7 @@ export const fields = {
   'field.customer': 'Customer',
   'field.date': 'Date',
   'field.description': 'Description',
+  'field.language': 'Language',
   'field.externalId': 'External ID',
   'field.firstName': 'First name',
   'field.lastName': 'Last name',

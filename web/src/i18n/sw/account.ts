@@ -5,6 +5,11 @@ import { moneyWork } from './money-work.ts';
 export const account: Record<keyof typeof en, string> = {
   ...approvalActions,
   ...moneyWork,
+import { paymentRequestReasons } from './codes.ts';
+import { history } from './history.ts';
+
+export const account: Record<keyof typeof en, string> = {
+  ...history,
   'account.title': 'Akaunti {number}',
   'account.balance.of': 'ya {total}',
   'account.paidShare': '{percent} imelipwa',
@@ -27,6 +32,7 @@ export const account: Record<keyof typeof en, string> = {
   'account.timeline.item': 'Awamu ya {number}',
   'account.timeline.cell': '{name}, tarehe {date}: {paid} kati ya {amount} imelipwa',
   'account.payments.none': 'Hakuna malipo bado.',
+  'account.why': 'Kwa nini kinadaiwa?',
   'account.explain': 'Jinsi deni lilivyofikia hapa',
   'account.explain.show': 'Eleza deni',
   'account.explain.what': 'Nini',
@@ -41,15 +47,6 @@ export const account: Record<keyof typeof en, string> = {
   'account.quote.dueOnDate': 'Inayodaiwa siku hiyo',
   'account.quote.settlement': 'Kumaliza deni lote',
   'account.invoices.none': 'Hakuna ankara.',
-  'account.history': 'Historia',
-  'account.history.opened': 'Ilifunguliwa: {to}',
-  'account.history.changed': '{from} → {to}',
-  'account.history.latest': 'Mabadiliko {shown} ya mwisho kati ya {total}',
-  'statusReason.late': 'Kuchelewa: {late}. Neema: {grace}',
-  'statusReason.paid_late': 'Imelipwa. Kuchelewa: {late}. Neema: {grace}',
-  'statusReason.paid_in_full': 'Imelipwa yote',
-  'statusReason.a_payment_was_reversed': 'Malipo yalibatilishwa',
-  'statusReason.a_payment_was_unassigned': 'Malipo yaliondolewa kwenye akaunti',
   'account.pay.title': 'Ingiza malipo',
   'account.pay.to': '{name} · {number}',
   'account.pay.suggest.due': 'Inayodaiwa: {amount}',
@@ -69,12 +66,6 @@ export const account: Record<keyof typeof en, string> = {
   'account.request.when': 'Wakati',
   'account.requests': 'Maombi ya malipo',
   'account.requests.none': 'Mteja hajaombwa kulipa.',
-  'paymentRequestStatus.requested': 'Linatumwa',
-  'paymentRequestStatus.sent': 'Linamsubiri mteja',
-  'paymentRequestStatus.unknown': 'Matokeo hayajulikani',
-  'paymentRequestStatus.paid': 'Limelipwa',
-  'paymentRequestStatus.declined': 'Halikulipwa',
-  'paymentRequestStatus.expired': 'Muda umeisha',
   ...paymentRequestReasons,
   'account.status.suspended.title': 'Simamisha akaunti hii',
   'account.status.suspended.text':

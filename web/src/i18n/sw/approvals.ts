@@ -1,5 +1,5 @@
 import type { approvals as en } from '../en/approvals.ts';
-import { approvalActions } from './codes.ts';
+import { approvalActions, approvalStatuses } from './codes.ts';
 
 export const approvals: Record<keyof typeof en, string> = {
   'approvals.none': 'Hakuna kilichotumwa kwa idhini bado.',
@@ -37,11 +37,7 @@ export const approvals: Record<keyof typeof en, string> = {
   'approvals.effect.cancel_account':
     'Mauzo yanatenguliwa: deni halidaiwi tena, na yote yaliyolipwa yanakuwa salio la ziada.',
   ...approvalActions,
-  'approvalStatus.pending': 'Linasubiri idhini',
-  'approvalStatus.approved': 'Limeidhinishwa',
-  'approvalStatus.rejected': 'Limekataliwa',
-  'approvalStatus.withdrawn': 'Limeondolewa',
-  'approvalStatus.obsolete': 'Limepitwa na wakati',
+  ...approvalStatuses,
   'approvalFact.paymentStatus': 'Hali ya malipo',
   'approvalFact.paymentAccountId': 'Akaunti ya malipo',
   'approvalFact.reconciliationId': 'Usuluhishi wa malipo',

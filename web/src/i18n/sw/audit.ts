@@ -233,6 +233,7 @@ export const audit: Record<keyof typeof en, string> = {
   'auditField.transId': 'Muamala wa mtoa huduma',
   'auditField.transactionRef': 'Kumbukumbu',
   'auditField.types': 'Aina za matukio',
+  'auditField.language': 'Lugha',
   'auditField.pinned': 'Yamebandikwa juu',
   'auditField.text': 'Maandishi',
   'auditField.correctionCount': 'Masahihisho',

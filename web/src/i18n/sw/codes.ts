@@ -37,3 +37,11 @@ export const paymentRequestReasons: Record<keyof typeof en.paymentRequestReasons
   'paymentRequestReason.no_answer': 'Mteja hakujibu',
   'paymentRequestReason.not_sent': 'Halikuweza kutumwa',
 };
+
+export const approvalStatuses = {
+  'approvalStatus.pending': 'Linasubiri idhini',
+  'approvalStatus.approved': 'Limeidhinishwa',
+  'approvalStatus.rejected': 'Limekataliwa',
+  'approvalStatus.withdrawn': 'Limeondolewa',
+  'approvalStatus.obsolete': 'Limepitwa na wakati',
+};

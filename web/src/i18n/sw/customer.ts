@@ -1,14 +1,15 @@
 import type { customer as en } from '../en/customer.ts';
+import { history } from './history.ts';
 
 export const customer: Record<keyof typeof en, string> = {
+  ...history,
   'customer.title': 'Mteja',
   'customer.edit': 'Hariri mteja',
   'customer.contact': 'Mawasiliano',
   'customer.phoneProblem': 'Tatizo la namba ya simu',
+  'customer.language.company': 'Lugha ya kampuni',
   'customer.since': 'Mteja tangu',
   'customer.accounts.none': 'Mteja huyu hana akaunti bado.',
-  'customer.payments': 'Malipo ya mwisho',
-  'customer.payments.none': 'Hakuna malipo bado.',
   'customer.kyc.none': 'Hakuna hati zilizowasilishwa.',
   'customer.kyc.verify': 'Thibitisha',
   'customer.kyc.reject': 'Kataa',

@@ -7,6 +7,7 @@ export const fields: Record<keyof typeof en, string> = {
   'field.customer': 'Mteja',
   'field.date': 'Tarehe',
   'field.description': 'Maelezo',
+  'field.language': 'Lugha',
   'field.externalId': 'Kitambulisho cha nje',
   'field.firstName': 'Jina la kwanza',
   'field.lastName': 'Jina la ukoo',

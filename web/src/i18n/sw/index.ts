@@ -12,6 +12,7 @@ import { customer } from './customer.ts';
 import { customers } from './customers.ts';
 import { employees } from './employees.ts';
 import { find } from './find.ts';
+import { history } from './history.ts';
 import { imports } from './imports.ts';
 import { invoice } from './invoice.ts';
 import { invoices } from './invoices.ts';
@@ -42,6 +43,7 @@ export const sw: Catalogue = {
   ...customers,
   ...employees,
   ...find,
+  ...history,
   ...imports,
   ...invoice,
   ...invoices,

@@ -5,18 +5,19 @@ import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
 import { settings } from '../../api/settings.ts';
-import { currentLanguage, format, LANGUAGES, type Language, t, tCount, tValue } from '../../i18n/index.ts';
+import { format, LANGUAGES, type Language, t, tCount, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { MoreActions } from '../../ui/menu.tsx';
 import { Columns, Facts, PageHead, Panel, Stat, Stats } from '../../ui/panel.tsx';
 import { DownloadButton, downloadOrSay } from '../shared/download-button.tsx';
+import { History } from '../shared/history.tsx';
 import { PendingApprovals } from '../shared/pending-approvals.tsx';
 import { describeInstalments } from '../shared/plan.ts';
+import { reasonInWords } from '../shared/status-reason.ts';
 import { ACCOUNT_TONES, PAYMENT_STATE_TONES } from '../shared/tones.ts';
 import { Explanation } from './explanation.tsx';
-import { History } from './history.tsx';
 import { Invoices } from './invoices.tsx';
 import { PaymentDialog } from './payment-dialog.tsx';
 import { PaymentRequests, RequestButton } from './payment-requests.tsx';
@@ -24,7 +25,6 @@ import { Payments } from './payments.tsx';
 import { QuotePanel } from './quote-panel.tsx';
 import { RefundDialog } from './refund-dialog.tsx';
 import { isKnownMove, MOVE_BUTTONS, type Move, StatusDialog } from './status-dialog.tsx';
-import { reasonInWords } from './status-reason.ts';
 import { Timeline } from './timeline.tsx';
 import { TransferDialog } from './transfer-dialog.tsx';
 
@@ -42,7 +42,7 @@ export function Page({ id }: { id: string }) {
 }
 
 function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
-  const { account, schedule, quote, statusChanges, payments, invoices, paymentRequests } = overview;
+  const { account, schedule, quote, payments, invoices, paymentRequests } = overview;
   const [opened, setOpened] = useState<'payment' | 'refund' | 'transfer' | Move>();
   const close = () => setOpened(undefined);
   const moves = may('accounts:change-status') ? overview.moves.filter(isKnownMove) : [];
@@ -65,7 +65,7 @@ function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
               </Button>
             )}
             <RequestButton account={account} />
-            <DownloadButton path={statementPath(account, currentLanguage())}>
+            <DownloadButton path={statementPath(account, quote.explanation.language)}>
               {t('account.statement')}
             </DownloadButton>
             <MoreActions
@@ -79,7 +79,7 @@ function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
                   label: t(MOVE_BUTTONS[move.status]),
                   onChoose: () => setOpened(move),
                 })),
-                ...otherLanguages().map((language) => ({
+                ...otherLanguages(quote.explanation.language).map((language) => ({
                   label: t('account.statement.in', { language: LANGUAGES[language] }),
                   onChoose: () => void downloadOrSay(statementPath(account, language)),
                 })),
@@ -95,6 +95,7 @@ function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
         )}
       </PageHead>
       <PendingApprovals approvals={account.pendingApprovals} />
+      <Why explanation={quote.explanation} />
       <KeyFigures account={account} />
       <Columns
         main={
@@ -103,6 +104,7 @@ function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
             {settings().paymentRequests && paymentRequests && <PaymentRequests latest={paymentRequests} />}
             {payments && <Payments accountId={account.id} latest={payments} />}
             <Explanation accountId={account.id} />
+            <History customerId={account.customerId} accountId={account.id} />
           </>
         }
         side={
@@ -110,7 +112,6 @@ function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
             <QuotePanel ofToday={quote} />
             <AccountFacts account={account} />
             {invoices && <Invoices latest={invoices} />}
-            <History accountId={account.id} latest={statusChanges} />
           </>
         }
       />
@@ -122,9 +123,17 @@ function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
   );
 }
 
-/** The customer may read another language than the user. */
-const otherLanguages = () =>
-  (Object.keys(LANGUAGES) as Language[]).filter((language) => language !== currentLanguage());
+/** Why the customer owes what the key figures show, in the language of the customer. */
+function Why({ explanation: { sentence, language } }: { explanation: Schemas['DebtExplanation'] }) {
+  return (
+    <Panel title={t('account.why')}>
+      <p lang={language}>{sentence}</p>
+    </Panel>
+  );
+}
+
+const otherLanguages = (language: Language) =>
+  (Object.keys(LANGUAGES) as Language[]).filter((other) => other !== language);
 
 function statementPath({ id }: Account, language: Language): string {
   return `/api/accounts/${id}/statement?format=pdf&lang=${language}`;

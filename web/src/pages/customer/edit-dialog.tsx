@@ -1,7 +1,7 @@
 import type { Schemas } from '../../api/paths.ts';
 import { useWrite } from '../../api/write.ts';
-import { t } from '../../i18n/index.ts';
-import { TextField } from '../../ui/form.tsx';
+import { LANGUAGES, t } from '../../i18n/index.ts';
+import { SelectField, TextField } from '../../ui/form.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
 import { NameFields } from '../shared/name-fields.tsx';
 
@@ -29,6 +29,7 @@ export function EditDialog({ customer, etag, onClose }: EditDialogProps) {
             phone: values.text('phone'),
             email: values.optional('email') ?? null,
             nationalId: values.optional('nationalId') ?? null,
+            language: (values.optional('language') ?? null) as Schemas['Customer']['language'],
             externalId: values.optional('externalId') ?? null,
           },
         })
@@ -50,6 +51,14 @@ export function EditDialog({ customer, etag, onClose }: EditDialogProps) {
         maxLength={50}
         defaultValue={customer.nationalId ?? ''}
       />
+      <SelectField label={t('field.language')} name="language" defaultValue={customer.language ?? ''}>
+        <option value="">{t('customer.language.company')}</option>
+        {Object.entries(LANGUAGES).map(([language, name]) => (
+          <option key={language} value={language}>
+            {name}
+          </option>
+        ))}
+      </SelectField>
       <TextField
         label={t('field.externalId')}
         name="externalId"

@@ -3,18 +3,17 @@ import { api, client } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
-import { format, t, tValue } from '../../i18n/index.ts';
+import { format, LANGUAGES, t, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { Columns, Facts, PageHead, Panel } from '../../ui/panel.tsx';
-import type { Column } from '../../ui/table.tsx';
 import { accountColumns } from '../shared/account-columns.tsx';
-import { codeColumn, dateColumn, paymentAmountColumn, statusColumn } from '../shared/columns.tsx';
+import { History } from '../shared/history.tsx';
 import { LatestVersion } from '../shared/latest-version.tsx';
 import { metadataFacts } from '../shared/metadata.ts';
 import { TablePanel } from '../shared/table-panel.tsx';
-import { KYC_TONES, PAYMENT_TONES } from '../shared/tones.ts';
+import { KYC_TONES } from '../shared/tones.ts';
 import { EditDialog } from './edit-dialog.tsx';
 import { Verifications } from './verifications.tsx';
 
@@ -67,6 +66,7 @@ function CustomerPage({ customer }: { customer: Customer }) {
                   [t('customer.phoneProblem'), phoneProblem && tValue('phoneProblem', phoneProblem)],
                   [t('field.email'), email],
                   [t('customer.nationalId'), nationalId && <span className="mono">{nationalId}</span>],
+                  [t('field.language'), customer.language && LANGUAGES[customer.language]],
                   [t('field.externalId'), customer.externalId],
                   ...metadataFacts(customer.metadata),
                   [t('customer.since'), format.dayOf(customer.createdAt)],
@@ -93,7 +93,6 @@ function CustomerPage({ customer }: { customer: Customer }) {
 function Accounts({ customerId }: { customerId: number }) {
   const query = { customerId, expand: ['product' as const], limit: 100, sort: 'id:desc' };
   const accounts = api.useQuery('get', '/api/accounts', { params: { query } });
-  const ids = accounts.data?.data.map(({ id }) => id) ?? [];
   return (
     <>
       <TablePanel
@@ -108,38 +107,7 @@ function Accounts({ customerId }: { customerId: number }) {
         hrefOf={({ id }) => `/accounts/${id}`}
         none={t('customer.accounts.none')}
       />
-      {may('payments:read') && ids.length > 0 && <Payments accountIds={ids} />}
+      <History customerId={customerId} />
     </>
-  );
-}
-
-const PAYMENTS_SHOWN = 10;
-
-/** The latest payments on all accounts of the customer. */
-function Payments({ accountIds }: { accountIds: readonly number[] }) {
-  const payments = api.useQuery('get', '/api/payments', {
-    params: {
-      query: {
-        'filter[accountId]': { in: accountIds.join(',') },
-        sort: 'paymentDate:desc,id:desc',
-        limit: PAYMENTS_SHOWN,
-      },
-    },
-  });
-  const columns: Column<Schemas['Payment']>[] = [
-    dateColumn('paymentDate', t('field.date'), ({ paymentDate }) => paymentDate),
-    codeColumn('transactionRef', t('field.reference'), ({ transactionRef }) => transactionRef),
-    codeColumn('accountId', t('field.account'), ({ accountNumber }) => accountNumber),
-    statusColumn(PAYMENT_TONES, (status) => tValue('paymentStatus', status)),
-    paymentAmountColumn(),
-  ];
-  return (
-    <TablePanel
-      title={t('customer.payments')}
-      query={payments}
-      columns={columns}
-      hrefOf={({ id }) => `/payments/${id}`}
-      none={t('customer.payments.none')}
-    />
   );
 }
