@@ -3,6 +3,7 @@ import { activateDueAccounts } from './accounts/commands.ts';
 import { suspendLateAccounts } from './accounts/status/suspension-commands.ts';
 import { deleteOldEvents } from './changes/events/commands.ts';
 import { deleteOldDeliveries } from './changes/webhook-endpoints/delivery-store.ts';
+import { judgePromises } from './collections/promises/commands.ts';
 import type { Context } from './core/context.ts';
 import type { CopyPool } from './core/database/copy-pool.ts';
 import type { Connection } from './core/database/db.ts';
@@ -79,6 +80,7 @@ const STEPS: readonly Step[] = [
   },
   { name: 'let documents expire', run: expireDocuments },
   { name: 'repair stored phones', run: repairPhones },
+  { name: 'judge promises', run: judgePromises },
   { name: 'end outdated approvals', run: endOutdatedApprovals },
   { name: 'queue unfinished provider statements', run: ({ db }) => queueUnfinishedStatements(db) },
   { name: 'queue unfinished portfolio imports', run: queueUnfinishedImports },

@@ -78,7 +78,7 @@ describe('the role', () => {
     ]);
   });
 
-  it('collector reads customers, accounts and payments, and neither records money nor sells', () => {
+  it('collector calls late customers, and neither records money nor sells', () => {
     expect(permissionsOf('collector')).toEqual([
       'customers:read',
       'notes:read',
@@ -88,6 +88,8 @@ describe('the role', () => {
       'payments:read',
       'payment-requests:read',
       'commissions:read-own',
+      'calls:read',
+      'calls:record',
       'events:follow',
       'invoices:read',
       'catalogue:read',
@@ -135,6 +137,8 @@ describe('a route', () => {
     ['api-keys:administer', null],
     ['webhook-endpoints:administer', null],
     ['approvals:decide', null],
+    ['calls:record', null],
+    ['calls:manage', null],
     ['imports:run', null],
   ])(
     'for users with %s needs %s from an API key, which cannot have this permission',
@@ -148,7 +152,7 @@ describe('a route', () => {
 
   it('needs the same permission from an API key as from a user, if keys can have this permission', () => {
     for (const permission of API_KEY_PERMISSIONS) expect(neededByApiKeys(permission)).toBe(permission);
-    expect(API_KEY_PERMISSIONS).toHaveLength(PERMISSIONS.length - 7);
+    expect(API_KEY_PERMISSIONS).toHaveLength(PERMISSIONS.length - 9);
     expect(neededByApiKeys('signed-in')).toBeNull();
   });
 });

@@ -2,7 +2,14 @@ import type {} from 'fastify';
 import type { UserRole } from './core/database/tables.ts';
 import { AppError } from './core/http/errors.ts';
 
-export const USER_ROLES = ['admin', 'manager', 'finance', 'agent', 'collector', 'viewer'] as const satisfies UserRole[];
+export const USER_ROLES = [
+  'admin',
+  'manager',
+  'finance',
+  'agent',
+  'collector',
+  'viewer',
+] as const satisfies UserRole[];
 
 /**
  * The permissions and the roles that have them. Every route declares one of these permissions, `signed-in` (any user)
@@ -50,6 +57,11 @@ export const RIGHTS = {
   'commissions:calculate': ['admin', 'manager', 'finance'],
   'commissions:approve': ['admin', 'manager', 'finance'],
   'commission-rules:write': ['admin', 'manager'],
+  // Users without reports:read see only their own results.
+  'calls:read': ['admin', 'manager', 'finance', 'collector', 'viewer'],
+  'calls:record': ['admin', 'manager', 'collector'],
+  // Assigns accounts to officers, takes over a customer whom another officer is calling, and closes disputes.
+  'calls:manage': ['admin', 'manager'],
   'reports:read': ['admin', 'manager', 'finance', 'viewer'],
   'audit:read': ['admin'],
   'events:read': ['admin', 'manager', 'finance'],
@@ -105,6 +117,9 @@ const API_KEYS_NEED: Readonly<Partial<Record<Permission, Permission | null>>> = 
   'cash:count': null,
   'cash:confirm': null,
   'cash:settle': null,
+  // The name of a person is on every call, and reservations of phones belong to a person.
+  'calls:record': null,
+  'calls:manage': null,
   // An API key is not an employee and has no commissions of its own.
   'commissions:read-own': 'commissions:read',
   'events:follow': 'events:read',

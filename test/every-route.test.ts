@@ -10,6 +10,7 @@ import { type Answer, createCaller } from './support/http.ts';
 const EVERYONE = ['admin', 'manager', 'finance', 'agent', 'collector', 'viewer'];
 /** All but agents and collectors, who see no figures of the company. */
 const ALL_BUT_AGENTS = ['admin', 'manager', 'finance', 'viewer'];
+const ALL_BUT_SELLERS = ['admin', 'manager', 'finance', 'collector', 'viewer'];
 const ADMIN = ['admin'];
 const PUBLIC = 'public';
 
@@ -207,6 +208,19 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'GET /commissions/payments.csv': ['admin', 'manager', 'finance'],
   'GET /commissions/rules': ALL_BUT_AGENTS,
   'POST /commissions/rules': ['admin', 'manager'],
+  'GET /call-list': ALL_BUT_SELLERS,
+  'GET /call-list/:id/form': ALL_BUT_SELLERS,
+  'GET /call-list/officers': ALL_BUT_SELLERS,
+  'PUT /call-list/assignments': ['admin', 'manager'],
+  'PUT /call-list/:id/lease': ['admin', 'manager', 'collector'],
+  'DELETE /call-list/lease': ['admin', 'manager', 'collector'],
+  'GET /calls': ALL_BUT_SELLERS,
+  'POST /calls': ['admin', 'manager', 'collector'],
+  'GET /calls/:id': ALL_BUT_SELLERS,
+  'POST /calls/:id/mark-mistake': ['admin', 'manager', 'collector'],
+  'POST /calls/:id/close-dispute': ['admin', 'manager'],
+  'GET /promises': ALL_BUT_SELLERS,
+  'GET /call-results': ALL_BUT_SELLERS, // collectors see only their own results
   'GET /search': EVERYONE, // each type also needs its own permission
   'GET /reports/accounts/summary': ALL_BUT_AGENTS,
   'GET /reports/payments': ALL_BUT_AGENTS,
@@ -255,6 +269,12 @@ const NO_API_KEY = [
   'POST /cash/settlements',
   'POST /cash/settlements/:id/confirm',
   'POST /cash/settlements/:id/reject',
+  'PUT /call-list/assignments',
+  'PUT /call-list/:id/lease',
+  'DELETE /call-list/lease',
+  'POST /calls',
+  'POST /calls/:id/mark-mistake',
+  'POST /calls/:id/close-dispute',
   'GET /webhook-endpoints',
   'POST /webhook-endpoints',
   'GET /webhook-endpoints/:id',
@@ -311,6 +331,9 @@ const RIGHT_BODY: Record<string, object> = {
   'PUT /accounts/:id': { status: 'active' },
   'POST /accounts/:id/credit/transfer': { toAccountId: 2, amount: 1, reason: 'none' },
   'POST /accounts/:id/credit/refund': { amount: 1, reason: 'none' },
+  'PUT /call-list/assignments': { accountIds: [1], userId: null },
+  'POST /calls': { accountId: 1, result: 'no_answer' },
+  'POST /calls/:id/close-dispute': { reason: 'none' },
   'POST /payments': { accountId: 1, amount: 1, paymentMethodId: 1 },
   'PUT /payments/:id': { metadata: {} },
   'POST /accounts/:accountId/payment-requests': { amount: 1, phone: '0712345678' },
@@ -732,7 +755,8 @@ describe('an answer with a payer’s number or name, or with what the provider s
     const showing = operations.filter(({ fields }) => PAYER_FIELDS.some((field) => fields.has(field)));
     expect(showing.length).toBeGreaterThanOrEqual(3);
     for (const { route } of showing) {
-      for (const who of ['agent', 'collector', 'viewer', PUBLIC]) expect(WHO_MAY[route], route).not.toContain(who);
+      for (const who of ['agent', 'collector', 'viewer', PUBLIC])
+        expect(WHO_MAY[route], route).not.toContain(who);
     }
   });
 });

@@ -137,7 +137,7 @@ const SHOWN_COLUMNS = [
 
 export type ShownAccountRow = Pick<AccountRow, (typeof SHOWN_COLUMNS)[number]>;
 
-const SELECT_SHOWN = `select ${SHOWN_COLUMNS.map((name) => `a.${name}`).join(', ')} from accounts a`;
+export const SELECT_SHOWN = `select ${SHOWN_COLUMNS.map((name) => `a.${name}`).join(', ')} from accounts a`;
 
 /** @throws AppError NOT_FOUND. */
 export async function getShownAccountRow(db: Db, id: number): Promise<ShownAccountRow> {
@@ -175,7 +175,8 @@ const AWAITING = literalList(statusesIn('awaitingActivation'));
 /** The same formula as `balanceOf` in accounts/ledger/rules.ts. */
 const BALANCE = sql`greatest(0, case when a.status in ${literalList(statusesIn('saleUndone'))} then 0 else a.total_minor end - a.paid_minor)`;
 
-function accountColumns(day: PlainDate): ListColumns {
+/** The computed fields of a list of accounts a. */
+export function accountColumns(day: PlainDate): ListColumns {
   return {
     computed: {
       balance: BALANCE,

@@ -44,12 +44,23 @@ function fieldsOf({ config }: Context, sent: NewCustomer) {
     lastName: body.lastName,
     email: body.email ?? null,
     phone: requireChangedPhone(body.phone, null, config.PHONE_REGION),
+    secondPhone: secondPhoneOf(body.secondPhone, null, config.PHONE_REGION),
     nationalId: body.nationalId ?? null,
     language: body.language ?? null,
     externalId: null,
     metadata: {},
     ...externalFieldsOf(body),
   };
+}
+
+function secondPhoneOf(
+  sent: string | null | undefined,
+  stored: string | null,
+  region: string,
+): string | null {
+  return sent === undefined || sent === null
+    ? null
+    : requireChangedPhone(sent, stored, region, 'secondPhone');
 }
 
 /**
@@ -82,6 +93,9 @@ export async function changeCustomer(context: Context, actor: Actor, id: number,
       ...externalFieldsOf(body),
       ...(body.phone !== undefined && {
         phone: requireChangedPhone(body.phone, before.phone, context.config.PHONE_REGION),
+      }),
+      ...(body.secondPhone !== undefined && {
+        secondPhone: secondPhoneOf(body.secondPhone, before.secondPhone, context.config.PHONE_REGION),
       }),
     };
     const after = { ...before, ...changes };

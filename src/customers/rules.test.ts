@@ -26,18 +26,27 @@ describe('searchText', () => {
     lastName: 'Otieno',
     email: 'E.Otieno@Example.com',
     phone: '+254712345678',
+    secondPhone: '+254733111222',
     nationalId: 'AB-12',
   };
 
-  it('has the names, the e-mail, the national id and both forms of the phone', () => {
+  it('has the names, the e-mail, the national id and both forms of the phones', () => {
     const text = searchText(customer);
-    for (const part of ['emile', 'otieno', 'e.otieno@example.com', '+254712345678', '0712345678', 'ab-12']) {
+    for (const part of [
+      'emile',
+      'otieno',
+      'e.otieno@example.com',
+      '+254712345678',
+      '0712345678',
+      '0733111222',
+      'ab-12',
+    ]) {
       expect(text).toContain(part);
     }
   });
 
   it('omits missing fields', () => {
-    expect(searchText({ ...customer, email: null, nationalId: null })).toBe(
+    expect(searchText({ ...customer, email: null, secondPhone: null, nationalId: null })).toBe(
       'emile otieno +254712345678 0712345678',
     );
   });

@@ -20,13 +20,22 @@ export interface SearchableCustomer {
   lastName: string;
   email: string | null;
   phone: string;
+  secondPhone: string | null;
   nationalId: string | null;
 }
 
-/** The text that searches look in. It also contains the phone in national form, and the national id without punctuation. */
-export function searchText({ firstName, lastName, email, phone, nationalId }: SearchableCustomer): string {
+/** The text that searches look in. It also contains the phones in national form, and the national id without punctuation. */
+export function searchText({
+  firstName,
+  lastName,
+  email,
+  phone,
+  secondPhone,
+  nationalId,
+}: SearchableCustomer): string {
   const idKey = nationalId === null ? null : nationalIdKey(nationalId);
-  const parts = [firstName, lastName, email, phone, nationalDigits(phone), nationalId, idKey];
+  const second = secondPhone === null ? [] : [secondPhone, nationalDigits(secondPhone)];
+  const parts = [firstName, lastName, email, phone, nationalDigits(phone), ...second, nationalId, idKey];
   return foldForSearch(parts.filter((part) => part).join(' '));
 }
 

@@ -35,9 +35,18 @@ const ChangedPhone = phone('changed-phone');
 const nationalId = (format: string) =>
   Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 50, format })));
 
+const secondPhone = (schema: ReturnType<typeof phone>) =>
+  Type.Optional(
+    Nullable({
+      ...schema,
+      description: `Another number to call the customer. Payments of this number match no account. ${schema.description}`,
+    }),
+  );
+
 const names = { firstName: Text(100), lastName: Text(100) };
 const optionalFields = {
   email: Type.Optional(Nullable(Email)),
+  secondPhone: secondPhone(Phone),
   nationalId: nationalId('new-identifier'),
   language: Type.Optional(
     Nullable(
@@ -50,7 +59,12 @@ const optionalFields = {
   ...ExternalFields,
 };
 /** They also accept ids that are stored since an earlier version, and that are not changed. */
-const changedFields = { ...optionalFields, nationalId: nationalId('identifier'), ...ChangedExternalFields };
+const changedFields = {
+  ...optionalFields,
+  secondPhone: secondPhone(ChangedPhone),
+  nationalId: nationalId('identifier'),
+  ...ChangedExternalFields,
+};
 
 export const NewCustomer = Type.Object(
   { ...names, phone: Phone, ...optionalFields },
@@ -62,6 +76,7 @@ export const NewCustomer = Type.Object(
         lastName: 'Kamau',
         phone: '0712 345 678',
         email: 'wanjiru@example.com',
+        secondPhone: '0733 111 222',
         nationalId: '23456789',
         language: 'sw',
         externalId: 'CRM-1001',
@@ -80,7 +95,12 @@ export type CustomerChanges = Static<typeof CustomerChanges>;
 
 const { externalId: _inPath, ...upsertFields } = NewCustomer.properties;
 export const CustomerUpsert = Type.Object(
-  { ...upsertFields, phone: ChangedPhone, nationalId: changedFields.nationalId },
+  {
+    ...upsertFields,
+    phone: ChangedPhone,
+    secondPhone: changedFields.secondPhone,
+    nationalId: changedFields.nationalId,
+  },
   {
     title: 'CustomerUpsert',
     examples: [
@@ -103,6 +123,7 @@ export const Customer = Type.Object(
           'Why a phone that an earlier version stored is wrong and was not repaired. `invalid`: it is no phone number of your country. `other_customer`, `other_account`: it has a 0 after the country code. Without it, another customer would have the same phone, or payments of this phone would match another account or none.',
       }),
     ),
+    secondPhone: Nullable(Type.String({ description: 'E.164' })),
     nationalId: Nullable(Type.String()),
     language: Nullable(Choice('CustomerLanguage', LANGUAGES)),
     kycStatus: Nullable(
@@ -129,6 +150,7 @@ export const Customer = Type.Object(
         email: 'wanjiru@example.com',
         phone: '+254712345678',
         phoneProblem: null,
+        secondPhone: '+254733111222',
         nationalId: '23456789',
         language: 'sw',
         kycStatus: 'verified',
@@ -164,6 +186,7 @@ export const customerList = defineList(
     email: { kind: 'text', column: 'c.email', key: { column: 'c.email_key', of: emailKey }, nullable: true },
     phone: { kind: 'text', column: 'c.phone' },
     phoneProblem: { kind: 'enum', column: 'c.phone_problem', nullable: true, values: PHONE_PROBLEMS },
+    secondPhone: { kind: 'text', column: 'c.second_phone', nullable: true },
     nationalId: {
       kind: 'text',
       column: 'c.national_id',
@@ -183,7 +206,7 @@ export const customerList = defineList(
         maxLength: 100,
         format: 'query-text',
         description:
-          'Part of a name, e-mail, phone or national id, in upper or lower case, with or without accents, apostrophes, dots and hyphens. All words must occur. A phone number can have any usual spelling.',
+          'Part of a name, e-mail, first or second phone or national id, in upper or lower case, with or without accents, apostrophes, dots and hyphens. All words must occur. A phone number can have any usual spelling.',
       }),
     ),
   },

@@ -25,6 +25,7 @@ const COLUMNS = [
   'email',
   'phone',
   'phone_problem as phoneProblem',
+  'second_phone as secondPhone',
   'national_id as nationalId',
   'language',
   'kyc_status as kycStatus',
@@ -166,7 +167,9 @@ export function listCustomers(db: Db, plan: ListPlan, words: string[], phone?: s
     where:
       phone === undefined
         ? hasWords
-        : [sql<boolean>`(c.phone = ${phone} or ${sql.join(hasWords, sql` and `)})`],
+        : [
+            sql<boolean>`(c.phone = ${phone} or c.second_phone = ${phone} or ${sql.join(hasWords, sql` and `)})`,
+          ],
   });
 }
 
@@ -180,6 +183,7 @@ function columnsOf(fields: CustomerFields) {
     email_key: fields.email === null ? null : emailKey(fields.email),
     phone: fields.phone,
     phone_sha256: phoneSha256(fields.phone),
+    second_phone: fields.secondPhone,
     national_id: fields.nationalId,
     national_id_key: fields.nationalId === null ? null : nationalIdKey(fields.nationalId),
     language: fields.language,

@@ -233,6 +233,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
           '23456789',
         ),
       ),
+      optional('second_phone', phone, 'Another phone number to call the customer.', '+254733111222'),
       createdAt('customer'),
       metadata,
     ],

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { activateDueAccounts } from '../../src/accounts/commands.ts';
 import { EVENT_TYPES, EVENTS, type EventType } from '../../src/changes/events/catalogue-schema.ts';
+import { judgePromises } from '../../src/collections/promises/commands.ts';
 import { inSnapshot } from '../../src/core/database/transactions.ts';
 import { deleteAbandonedFiles } from '../../src/portfolio/import/commands.ts';
 import { runChecks } from '../../src/reports/proof/checks-store.ts';
@@ -32,6 +33,7 @@ const limited = useInstance(service, { APPROVAL_LIMIT: '100' });
 /** Personal data that the calls of this file send. No event may contain any of it. */
 const PERSONAL = {
   phone: '+254733123987',
+  secondPhone: '+254733123988',
   email: 'achieng.otieno@example.org',
   nationalId: '29384756',
   firstName: 'Achieng',
@@ -211,6 +213,42 @@ describe('a change publishes', () => {
         ),
       );
     }
+  });
+
+  walk('calls and promises', async () => {
+    const { id } = await newAccount(service, { activationDate: '2026-08-03' });
+    const me = await ok(service.call('GET', '/auth/me'));
+    const signal = new AbortController().signal;
+    const note = 'private remark';
+    await publishes([['account.assigned', { userId: me.id }]], () =>
+      put('/call-list/assignments', { accountIds: [id], userId: me.id }),
+    );
+    const dispute = await publishes(
+      [['call.recorded', { accountId: id, kind: 'call', result: 'dispute', promiseId: null }]],
+      () => post('/calls', { accountId: id, result: 'dispute', note }),
+    );
+    await publishes([['call.dispute_closed', { accountId: id }]], () =>
+      post(`/calls/${dispute.id}/close-dispute`, { reason: note }),
+    );
+    await publishes([['call.marked_mistake', { accountId: id }]], () =>
+      post(`/calls/${dispute.id}/mark-mistake`),
+    );
+    const promise = { amount: 400, date: '2026-11-03' };
+    await publishes([['call.recorded', { result: 'promise' }]], () =>
+      post('/calls', { accountId: id, result: 'promise', promise, note }),
+    );
+    setToday(service, '2026-11-04');
+    const judged = { accountId: id, amount: 400, promiseDate: '2026-11-03' };
+    await publishes([['promise.judged', { ...judged, status: 'broken' }]], () =>
+      judgePromises(service.context, signal),
+    );
+    await pay(service, id, 400, { paymentDate: '2026-11-03' });
+    service.clock.set(new Date('2026-11-04T12:00:00Z'));
+    await publishes(
+      [['promise.judgement_changed', { ...judged, previousStatus: 'broken', status: 'kept' }]],
+      () => judgePromises(service.context, signal),
+    );
+    setToday(service, '2026-11-03');
   });
 
   walk('the activation of an account', async () => {
@@ -620,6 +658,7 @@ function pathOf({ type, resource, resourceId }: Data): string {
   if (resource === 'payment_method') return '/payment-methods';
   if (resource === 'commission_rule') return '/commissions/rules';
   if (resource === 'configuration') return '/products';
+  if (resource === 'promise') return '/promises';
   if (resource === 'commission') return `/commissions/payments/${resourceId}`;
   if (resource === 'provider_statement') return `/reconciliations/statements/${resourceId}`;
   if (resource === 'invitation') return `/users/invitations/${resourceId}`;

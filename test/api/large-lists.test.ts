@@ -11,6 +11,9 @@ import { configurationList, productList } from '../../src/catalogue/products/sch
 import { auditList } from '../../src/changes/audit/schema.ts';
 import { webhookDeliveryList } from '../../src/changes/webhook-endpoints/delivery-schema.ts';
 import { webhookEndpointList } from '../../src/changes/webhook-endpoints/schema.ts';
+import { callListList } from '../../src/collections/call-list/schema.ts';
+import { callList } from '../../src/collections/calls/schema.ts';
+import { promiseList } from '../../src/collections/promises/schema.ts';
 import { commissionList, ruleList, unclaimedSaleList } from '../../src/commissions/schema.ts';
 import { today } from '../../src/core/context.ts';
 import type { NamedField } from '../../src/core/lists/fields.ts';
@@ -94,6 +97,9 @@ describe('sorting by a field', () => {
     [cashCountList, 'cash_counts'],
     [handoverList, 'cash_handovers'],
     [settlementList, 'cash_settlements'],
+    [callList, 'calls'],
+    [callListList, 'accounts', 'call_states'],
+    [promiseList, 'promises'],
     [statusQueryList, 'status_queries'],
     [balanceGapList, 'balance_gaps'],
     [requestList, 'payment_requests'],

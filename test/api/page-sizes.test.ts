@@ -88,6 +88,7 @@ beforeAll(async () => {
   const salesData = Array.from({ length: 1_000 }, () => ({ productId: product.id, amount: 999_999_999.99 }));
   await done('POST', '/commissions/calculate', { employeeId: employee.id, period: '2026-03', salesData });
 
+  await done('POST', '/calls', { accountId: account.id, result: 'no_answer', note: long(1_000) });
   const invoice = await done('POST', '/invoices', {
     accountId: account.id,
     items: Array.from({ length: 200 }, () => ({ description: long(500), quantity: 1, unitPrice: 1 })),
@@ -164,6 +165,7 @@ const LISTS: Record<string, () => string> = {
   '/accounts/{id}/history': () => `/accounts/${ids.account}/history`,
   '/api-keys': () => '/api-keys',
   '/audit': () => '/audit',
+  '/calls': () => '/calls',
   '/commissions/payments': () => '/commissions/payments',
   '/commissions/rules': () => '/commissions/rules',
   '/commissions/unclaimed-sales': () => '/commissions/unclaimed-sales',
@@ -200,8 +202,10 @@ const SHORT_ROWS = [
   '/cash/counts',
   '/cash/hand-overs',
   '/cash/settlements',
+  '/call-list',
   '/imports/{id}/differences',
   '/imports/{id}/problems',
+  '/promises',
   '/payment-requests',
   '/providers/balance-gaps',
   '/status-queries',

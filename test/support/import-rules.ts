@@ -6,7 +6,7 @@ import type { ICruiseOptions, IRegularForbiddenRuleType } from 'dependency-cruis
 export const WINGS = [
   ...['core', 'platform', 'changes', 'staff', 'config', 'customers'],
   ...['catalogue', 'accounts', 'commissions', 'documents', 'payments'],
-  ...['mobile-money', 'reports', 'portfolio', 'start', 'demo', 'cli'],
+  ...['mobile-money', 'collections', 'reports', 'portfolio', 'start', 'demo', 'cli'],
 ];
 
 /** The folders that import each other in a cycle. A wing stands for the files that are in none of its folders. */

@@ -50,6 +50,7 @@ const FIELDS = {
   isDefault: Type.Boolean(),
   kycRecordId: Id,
   kycStatus: Nullable(Type.String({ description: 'The KYC status of the customer.' })),
+  kind: Type.String({ description: '`call` or `visit`.' }),
   lastHeardAt: Type.String({ description: 'When the provider last posted a notification.' }),
   lineCount: Type.Integer(),
   list: Type.String({ description: 'The name of the list, such as `payments`.' }),
@@ -72,6 +73,8 @@ const FIELDS = {
   previousStatus: Type.String(),
   priceMinor: Nullable(amount('The price.')),
   productId: Nullable(Id),
+  promiseDate: date('The last day on which the customer can keep the promise.'),
+  promiseId: Nullable(Id),
   provider: Type.String({ description: 'The name of the payment provider.' }),
   providerStatementId: Nullable(Id),
   purpose: Type.String(),
@@ -79,6 +82,7 @@ const FIELDS = {
   reconciliationDate: date('The date of the reconciliation.'),
   reconciliationId: Id,
   receivedMinor: amount('The cash that the receiver counted.'),
+  result: Type.String({ description: 'The result of the call, such as `no_answer`.' }),
   role: Nullable(Type.String()),
   rowCount: Type.Integer(),
   ruleVersion: Type.Integer(),
@@ -248,6 +252,29 @@ export const EVENTS = {
   'account.updated': {
     when: 'The external id or the metadata of an account was changed.',
     data: ['changedFields'],
+  },
+  'account.assigned': {
+    when: 'A manager assigned the account to a user who calls late customers, or ended the assignment.',
+    data: ['userId'],
+  },
+  'call.recorded': {
+    when: 'A user recorded a call or a visit.',
+    data: ['accountId', 'kind', 'result', 'promiseId'],
+  },
+  'call.marked_mistake': {
+    when: 'The user who recorded a call marked it as a mistake. It is not counted.',
+    data: ['accountId'],
+  },
+  'call.dispute_closed': { when: 'A manager closed a dispute of a customer.', data: ['accountId'] },
+  'promise.judged': {
+    when: 'The date of a promise has passed. The status says whether the customer kept it.',
+    data: ['accountId', 'amountMinor', 'promiseDate', 'status'],
+    isDerived: true,
+  },
+  'promise.judgement_changed': {
+    when: 'The status of a judged promise changed, for example because a payment was reversed or assigned.',
+    data: ['accountId', 'amountMinor', 'promiseDate', 'previousStatus', 'status'],
+    isDerived: true,
   },
   'credit.transferred': {
     when: 'Credit was transferred from this account to another account.',

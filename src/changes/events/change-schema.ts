@@ -1,5 +1,6 @@
 /** The actions of audit entries. The console has a name for each. */
 export const AUDIT_ACTIONS = [
+  'account.assign',
   'account.change',
   'account.open',
   'account.status',
@@ -24,6 +25,9 @@ export const AUDIT_ACTIONS = [
   'cash_settlement.confirm',
   'cash_settlement.reject',
   'cash_settlement.request',
+  'call.close_dispute',
+  'call.mark_mistake',
+  'call.record',
   'commission.calculate',
   'commission.status',
   'commission_rule.add',

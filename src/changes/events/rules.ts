@@ -72,6 +72,8 @@ const NEEDED_PERMISSION: Readonly<Record<SubjectOf<EventType>, Permission>> = {
   reconciliation: 'reconciliations:read',
   account: 'accounts:read',
   credit: 'accounts:read',
+  call: 'calls:read',
+  promise: 'calls:read',
   customer: 'customers:read',
   note: 'notes:read',
   kyc: 'kyc:read',

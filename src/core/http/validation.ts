@@ -109,11 +109,17 @@ function phoneRule(region: string): string {
 
 /**
  * The phone number of a change, in E.164, or the stored number.
+ * @param path - the field of the request that contains the number.
  * @throws AppError VALIDATION_ERROR if the text is neither a phone number nor the stored number.
  */
-export function requireChangedPhone(text: string, stored: string | null, region: string): string {
+export function requireChangedPhone(
+  text: string,
+  stored: string | null,
+  region: string,
+  path = 'phone',
+): string {
   const phone = readChangedPhone(text, stored, region);
-  if (phone === undefined) throw invalidField('phone', phoneRule(region));
+  if (phone === undefined) throw invalidField(path, phoneRule(region));
   return phone;
 }
 

@@ -72,6 +72,7 @@ const TAGS = {
   Commissions:
     'Commissions of an employee for a month, calculated by versioned rules, then approved and paid.',
   Search: 'One search over customers, accounts, payments and invoices.',
+  Collections: 'Whom to call, what came of the calls, and whether promises were kept.',
   Reports: 'The portfolio and the payments of a period.',
   Portfolio: 'All customers, accounts and payments as CSV files, to move to or from another system.',
   Webhook: 'Routes that the payment providers call.',

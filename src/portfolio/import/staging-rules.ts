@@ -16,9 +16,16 @@ export const DERIVED: Readonly<
   customers: {
     email_key: ({ email }) => (email ? emailKey(email) : null),
     national_id_key: ({ national_id: id }) => (id ? nationalIdKey(id) : null),
-    search_text: ({ first_name, last_name, phone, email = null, national_id = null }) =>
+    search_text: ({ first_name, last_name, phone, second_phone = null, email = null, national_id = null }) =>
       first_name && last_name && phone
-        ? searchText({ firstName: first_name, lastName: last_name, phone, email, nationalId: national_id })
+        ? searchText({
+            firstName: first_name,
+            lastName: last_name,
+            phone,
+            secondPhone: second_phone,
+            email,
+            nationalId: national_id,
+          })
         : null,
   },
   payments: {

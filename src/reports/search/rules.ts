@@ -44,6 +44,8 @@ export interface CustomerValues {
   name: string;
   phone: string;
   nationalPhone: string;
+  secondPhone: string | null;
+  nationalSecondPhone: string | null;
   email: string | null;
   nationalId: string | null;
   nationalIdKey: string | null;
@@ -61,6 +63,7 @@ export function matchCustomer(
   const candidates: [MatchedField, Match | undefined][] = [
     ['name', matchOf(name, folded) ?? matchWords(name, searchWords(text))],
     ['phone', matchOf(values.phone, digits) ?? matchOf(values.nationalPhone, digits)],
+    ['phone', matchOf(values.secondPhone, digits) ?? matchOf(values.nationalSecondPhone, digits)],
     ['email', matchOf(values.email && fold(values.email), folded)],
     [
       'nationalId',

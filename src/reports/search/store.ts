@@ -16,16 +16,21 @@ export interface CustomerHit {
   id: number;
   name: string;
   phone: string;
+  second_phone: string | null;
   email: string | null;
   national_id: string | null;
   national_id_key: string | null;
   external_id: string | null;
 }
 
-const CUSTOMER = `c.id, c.first_name || ' ' || c.last_name as name, c.phone, c.email, c.national_id, c.national_id_key, c.external_id`;
+const CUSTOMER = `c.id, c.first_name || ' ' || c.last_name as name, c.phone, c.second_phone, c.email, c.national_id, c.national_id_key, c.external_id`;
 
 export function findCustomersByPhone(db: Db, phone: string): Promise<CustomerHit[]> {
-  return lookUp(db, `select ${CUSTOMER} from customers c where c.phone = $1 ${LIMIT}`, [phone]);
+  return lookUp(
+    db,
+    `select ${CUSTOMER} from customers c where c.phone = $1 or c.second_phone = $1 ${LIMIT}`,
+    [phone],
+  );
 }
 
 /** @param key - in the form of `externalIdKey`. */

@@ -102,6 +102,8 @@ async function searchCustomers(db: Db, text: string, region: string): Promise<Fo
         name: row.name,
         phone: row.phone,
         nationalPhone: nationalDigits(row.phone),
+        secondPhone: row.second_phone,
+        nationalSecondPhone: row.second_phone === null ? null : nationalDigits(row.second_phone),
         email: row.email,
         nationalId: row.national_id,
         nationalIdKey: row.national_id_key,

@@ -32,7 +32,9 @@ export function kindOf(path: string): Kind {
  * for `product`.
  */
 const PATHS: Readonly<Partial<Record<Resource, readonly string[]>>> = {
-  account: ['/api/accounts*', '/api/approvals*', '/api/reports*'],
+  account: ['/api/accounts*', '/api/call-list*', '/api/approvals*', '/api/reports*'],
+  call: ['/api/calls*', '/api/call-list*', '/api/call-results', '/api/promises*', TODAY],
+  promise: ['/api/promises*', '/api/call-list*', '/api/call-results', TODAY],
   payment: ['/api/payments*', '/api/accounts*', '/api/approvals*', '/api/reports*', '/api/reconciliations*'],
   approval: ['/api/approvals*', '/api/payments/{id}*', '/api/accounts/{id}*', TODAY],
   payment_request: ['/api/payment-requests*', ACCOUNT],

@@ -71,6 +71,25 @@ export const PAGES: readonly PageEntry[] = [
     navigation: { label: 'nav.cashOffice', icon: 'money' },
   },
   {
+    path: '/call-list',
+    permission: 'calls:read',
+    messages: 'calls',
+    load: () => import('./call-list/page.tsx'),
+    navigation: { label: 'nav.callList', icon: 'phone' },
+  },
+  {
+    path: '/call-list/:id',
+    permission: 'calls:read',
+    messages: 'calls',
+    load: () => import('./call/page.tsx'),
+  },
+  {
+    path: '/call-results',
+    permission: 'calls:read',
+    messages: 'calls',
+    load: () => import('./call-results/page.tsx'),
+  },
+  {
     path: '/statements',
     permission: 'reconciliations:read',
     messages: 'provider-statements',

@@ -23,6 +23,7 @@ export const common = {
   'connection.limited': 'Many requests in a short time. The page continues by itself within a minute.',
   'connection.busy': 'The service is busy. Trying again…',
   'nav.find': 'Find',
+  'nav.callList': 'Call list',
   'nav.sale': 'New sale',
   'nav.portfolio': 'Portfolio',
   'nav.today': 'Today',

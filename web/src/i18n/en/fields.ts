@@ -11,6 +11,7 @@ export const fields = {
   'field.firstName': 'First name',
   'field.lastName': 'Last name',
   'field.name': 'Name',
+  'field.secondPhone': 'Second phone',
   'field.phone': 'Phone',
   'field.product': 'Product',
   'field.status': 'Status',

@@ -25,6 +25,7 @@ export const common: Record<keyof typeof en, string> = {
   'connection.limited': 'Maombi mengi kwa muda mfupi. Ukurasa utaendelea wenyewe ndani ya dakika moja.',
   'connection.busy': 'Huduma ina shughuli nyingi. Tunajaribu tena…',
   'nav.find': 'Tafuta',
+  'nav.callList': 'Orodha ya simu',
   'nav.sale': 'Mauzo mapya',
   'nav.portfolio': 'Mikopo',
   'nav.today': 'Leo',

@@ -12,6 +12,7 @@ export const fields: Record<keyof typeof en, string> = {
   'field.firstName': 'Jina la kwanza',
   'field.lastName': 'Jina la ukoo',
   'field.name': 'Jina',
+  'field.secondPhone': 'Simu ya pili',
   'field.phone': 'Simu',
   'field.product': 'Bidhaa',
   'field.status': 'Hali',

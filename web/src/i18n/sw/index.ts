@@ -5,6 +5,7 @@ import { apiKeys } from './api-keys.ts';
 import { approvals } from './approvals.ts';
 import { audit } from './audit.ts';
 import { cash } from './cash.ts';
+import { calls } from './calls.ts';
 import { commissionRules } from './commission-rules.ts';
 import { commissions } from './commissions.ts';
 import { core } from './core.ts';
@@ -37,6 +38,7 @@ export const sw: Catalogue = {
   ...approvals,
   ...audit,
   ...cash,
+  ...calls,
   ...commissionRules,
   ...commissions,
   ...customer,

@@ -32,6 +32,8 @@ const USER_ONLY: Readonly<Record<Exclude<Permission, KeyPermission>, true>> = {
   'webhook-endpoints:administer': true,
   'approvals:decide': true,
   'imports:run': true,
+  'calls:record': true,
+  'calls:manage': true,
   'commissions:read-own': true,
   'events:follow': true,
 };

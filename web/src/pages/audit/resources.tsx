@@ -11,6 +11,7 @@ type Unaudited =
   | 'configuration'
   | 'identity'
   | 'identity_provider'
+  | 'promise'
   | 'proof'
   | 'provider'
   | 'refund'
@@ -40,6 +41,7 @@ const PAGES: Record<Exclude<Resource, Unaudited>, ResourcePage | null> = {
   cash_count: null,
   cash_handover: null,
   cash_settlement: null,
+  call: null,
   commission: dialog('/commissions', 'commissions:read-own'),
   commission_rule: null,
   customer: detail('/customers', 'customers:read'),

@@ -27,6 +27,7 @@ export function EditDialog({ customer, etag, onClose }: EditDialogProps) {
             firstName: values.text('firstName'),
             lastName: values.text('lastName'),
             phone: values.text('phone'),
+            secondPhone: values.optional('secondPhone') ?? null,
             email: values.optional('email') ?? null,
             nationalId: values.optional('nationalId') ?? null,
             language: (values.optional('language') ?? null) as Schemas['Customer']['language'],
@@ -43,6 +44,13 @@ export function EditDialog({ customer, etag, onClose }: EditDialogProps) {
         maxLength={30}
         defaultValue={customer.phone}
         required
+      />
+      <TextField
+        label={t('field.secondPhone')}
+        name="secondPhone"
+        type="tel"
+        maxLength={30}
+        defaultValue={customer.secondPhone ?? ''}
       />
       <TextField label={t('field.email')} name="email" type="email" defaultValue={customer.email ?? ''} />
       <TextField

@@ -63,6 +63,7 @@ function CustomerPage({ customer }: { customer: Customer }) {
                       {phone}
                     </a>,
                   ],
+                  [t('field.secondPhone'), customer.secondPhone],
                   [t('customer.phoneProblem'), phoneProblem && tValue('phoneProblem', phoneProblem)],
                   [t('field.email'), email],
                   [t('customer.nationalId'), nationalId && <span className="mono">{nationalId}</span>],

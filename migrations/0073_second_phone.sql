@@ -1,0 +1,1 @@
+alter table customers add column second_phone text;

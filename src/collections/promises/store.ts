@@ -1,0 +1,198 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Db, Tx } from '../../core/database/db.ts';
+import { literalList } from '../../core/database/literal-list.ts';
+import type { AccountStatus, JudgedPromiseState } from '../../core/database/tables.ts';
+import { fetchPage } from '../../core/lists/page.ts';
+import type { ListPlan } from '../../core/lists/query.ts';
+import type { PlainDate } from '../../core/values/dates.ts';
+import type { Minor } from '../../core/values/money.ts';
+import type { PromiseState } from './rules.ts';
+
+/** A promise for an account with one of these statuses at the end of its date is void. */
+const VOID_STATUSES: readonly AccountStatus[] = ['cancelled', 'written_off', 'repossessed'];
+
+/**
+ * SQL `from …` for promises p with the facts that their states depend on: the money m of the account that counts for the promise, the
+ * money that the account had by the date of the promise, its status then, and whether another promise replaced this one.
+ *
+ * @param isCounted - a further condition on the money m.
+ */
+export function promisesWithFacts(isCounted: RawBuilder<boolean> = sql`true`): RawBuilder<unknown> {
+  return sql`
+    from promises p
+    join accounts a on a.id = p.account_id
+    left join call_mistakes x on x.call_id = p.call_id
+    cross join lateral (
+      select
+        coalesce(sum(m.amount_minor) filter (where m.value_date >= p.made_on and m.created_at >= p.created_at), 0)::bigint
+          as collected_minor,
+        coalesce(sum(m.amount_minor), 0)::bigint as paid_minor
+      from account_money m
+      where m.account_id = p.account_id and m.value_date <= p.due_on and ${isCounted}
+    ) money
+    cross join lateral (
+      select (
+        select s.to_status from account_status_changes s
+        where s.account_id = p.account_id and s.changed_on <= p.due_on
+        order by s.id desc limit 1
+      ) as status_then,
+      exists (
+        select from promises n left join call_mistakes nx on nx.call_id = n.call_id
+        where n.replaces_id = p.id and nx.call_id is null
+      ) as is_replaced
+    ) facts`;
+}
+
+const IS_WHOLE = sql`(money.collected_minor >= p.amount_minor or money.paid_minor >= a.total_minor)`;
+
+/**
+ * The state of a promise of `promisesWithFacts` on a day. It is never stored, because a payment can be reversed, dated back or assigned
+ * later. The definition is in decision 0020.
+ */
+export function stateOn(day: PlainDate): RawBuilder<PromiseState> {
+  return sql<PromiseState>`(case
+    when x.call_id is not null then 'void'
+    when facts.is_replaced then case when p.replaces_id is null then 'replaced' else 'broken' end
+    when p.due_on >= ${sql.lit(day)}::date then 'open'
+    when facts.status_then in ${literalList(VOID_STATUSES)} then 'void'
+    when ${IS_WHOLE} then 'kept'
+    when money.collected_minor > 0 then 'partly_kept'
+    else 'broken' end)`;
+}
+
+export interface PromiseRow {
+  id: number;
+  call_id: number;
+  account_id: number;
+  amount_minor: number;
+  made_on: PlainDate;
+  due_on: PlainDate;
+  replaces_id: number | null;
+  created_by: number;
+  created_at: string;
+  officer: string;
+  collected_minor: number;
+  state: PromiseState;
+}
+
+const OFFICER = sql`(select u.first_name || ' ' || u.last_name from users u where u.id = p.created_by)`;
+
+const selectPromises = (day: PlainDate) => sql<PromiseRow>`
+  select p.id, p.call_id, p.account_id, p.amount_minor, p.made_on, p.due_on, p.replaces_id, p.created_by, p.created_at,
+    ${OFFICER} as officer, money.collected_minor, ${stateOn(day)} as state
+  ${promisesWithFacts()}`;
+
+export function listPromises(db: Db, plan: ListPlan, day: PlainDate) {
+  return fetchPage<PromiseRow>(db, plan, {
+    select: selectPromises(day),
+    from: promisesWithFacts(),
+    computed: { state: stateOn(day) },
+  });
+}
+
+export async function findPromises(db: Db, ids: readonly number[], day: PlainDate): Promise<PromiseRow[]> {
+  const { rows } = await sql<PromiseRow>`${selectPromises(day)} where p.id = any(${ids}::bigint[])`.execute(
+    db,
+  );
+  return rows;
+}
+
+/** The open promise of each account. A promise that is already whole stays open until its date, but another one can follow it. */
+export async function findOpenPromises(db: Db, accountIds: readonly number[], day: PlainDate) {
+  const { rows } = await sql<PromiseRow & { is_whole: boolean }>`
+    select distinct on (p.account_id) promise.*, ${IS_WHOLE} as is_whole
+    ${promisesWithFacts()}
+    cross join lateral (
+      select p.id, p.call_id, p.account_id, p.amount_minor, p.made_on, p.due_on, p.replaces_id, p.created_by, p.created_at,
+        ${OFFICER} as officer, money.collected_minor, ${stateOn(day)} as state
+    ) promise
+    where p.account_id = any(${accountIds}::bigint[]) and p.due_on >= ${day}::date and promise.state = 'open'
+    order by p.account_id, p.id desc`.execute(db);
+  return new Map(rows.map((row) => [row.account_id, row]));
+}
+
+export interface NewPromise {
+  callId: number;
+  accountId: number;
+  amountMinor: Minor;
+  madeOn: PlainDate;
+  dueOn: PlainDate;
+  replacesId: number | null;
+  createdBy: number;
+}
+
+export async function insertPromise(tx: Tx, promise: NewPromise): Promise<number> {
+  const { id } = await tx
+    .insertInto('promises')
+    .values({
+      call_id: promise.callId,
+      account_id: promise.accountId,
+      amount_minor: promise.amountMinor,
+      made_on: promise.madeOn,
+      due_on: promise.dueOn,
+      replaces_id: promise.replacesId,
+      created_by: promise.createdBy,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  return id;
+}
+
+/** Whether a later promise, which was not saved by mistake, replaces the promise of a call. */
+export async function isReplaced(tx: Tx, callId: number): Promise<boolean> {
+  const { rows } = await sql`
+    select 1 from promises p join promises n on n.replaces_id = p.id
+    left join call_mistakes x on x.call_id = n.call_id
+    where p.call_id = ${callId} and x.call_id is null limit 1`.execute(tx);
+  return rows.length > 0;
+}
+
+export interface Judgement {
+  id: number;
+  account_id: number;
+  amount_minor: number;
+  due_on: PlainDate;
+  judged_state: JudgedPromiseState | null;
+  version: number;
+  state: PromiseState;
+}
+
+/**
+ * Locks promises whose date has passed and that have no judgement yet, or whose accounts have changed since the judgement, and derives
+ * their states. Skips promises that another transaction has locked.
+ */
+export async function lockPromisesToJudge(
+  tx: Tx,
+  day: PlainDate,
+  { afterId, limit, kind }: { afterId: number; limit: number; kind: 'first' | 'again' },
+): Promise<Judgement[]> {
+  const isDue =
+    kind === 'first'
+      ? sql`p.judged_state is null and p.due_on < ${day}::date`
+      : sql`p.judged_version <> (select event_count from accounts where id = p.account_id)`;
+  const locked = await sql<{ id: number }>`
+    select p.id from promises p where ${isDue} and p.id > ${afterId}
+    order by p.id limit ${limit} for no key update skip locked`.execute(tx);
+  const ids = locked.rows.map(({ id }) => id);
+  const { rows } = await sql<Judgement>`
+    select p.id, p.account_id, p.amount_minor, p.due_on, p.judged_state, a.event_count as version, ${stateOn(day)} as state
+    ${promisesWithFacts()} where p.id = any(${ids}::bigint[]) order by p.id`.execute(tx);
+  return rows;
+}
+
+export async function saveJudgement(tx: Tx, { id, state, version }: Judgement): Promise<void> {
+  await sql`
+    update promises set judged_state = ${state}::judged_promise_state, judged_version = ${version} where id = ${id}`.execute(
+    tx,
+  );
+}
+
+/** Whether the judged promises were not checked in this hour yet. Then records that they are checked now. */
+export async function beginHourlyCheck(tx: Tx): Promise<boolean> {
+  const { rows } = await sql`
+    insert into last_promise_check as l (checked_at) values (business_now())
+    on conflict (is_only_row) do update set checked_at = excluded.checked_at
+    where date_trunc('hour', l.checked_at) < date_trunc('hour', excluded.checked_at)
+    returning checked_at`.execute(tx);
+  return rows.length > 0;
+}
