@@ -659,16 +659,16 @@ describe('GET /reports/proof', () => {
     const { received, matched, unmatched, reversed, refunded, ledger, byMethod, holds, violations } =
       data.day;
     expect([holds, violations]).toEqual([true, []]);
-    expect(received.count).toBe(10);
+    expect(received.count).toBe(12);
     expect(unmatched).toEqual({ count: 1, amount: 400 });
-    expect(reversed).toEqual({ count: 1, amount: 70 });
+    expect(reversed).toEqual({ count: 2, amount: 160 });
     expect(received.amount).toBe(matched.amount + unmatched.amount + reversed.amount);
     expect(refunded).toEqual({ count: 1, amount: 20 });
     expect(ledger).toEqual({
       received: received.amount,
-      reversed: 70,
+      reversed: 160,
       refunded: 20,
-      net: received.amount - 90,
+      net: received.amount - 180,
     });
     expect(byMethod.map((row: { paymentMethod: string }) => row.paymentMethod)).toEqual([
       'Mobile money',
