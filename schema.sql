@@ -2,13 +2,27 @@
 
 create type account_status as enum ('pending', 'active', 'suspended', 'defaulted', 'repossessed', 'completed', 'written_off', 'cancelled');
 
-create type approval_action as enum ('reverse_payment', 'unassign_payment', 'refund_credit', 'transfer_credit', 'write_off_account', 'cancel_account');
+create type approval_action as enum ('reverse_payment', 'correct_payment', 'unassign_payment', 'refund_credit', 'transfer_credit', 'write_off_account', 'cancel_account');
 
 create type approval_status as enum ('pending', 'approved', 'rejected', 'withdrawn', 'obsolete');
 
 create type balance_gap_state as enum ('open', 'payments_found', 'money_left');
 
+create type call_kind as enum ('call', 'visit');
+
+create type call_result as enum ('no_answer', 'wrong_number', 'reached', 'promise', 'dispute', 'other');
+
+create type cash_count_status as enum ('open', 'closed');
+
+create type cash_handover_status as enum ('pending', 'received', 'unequal', 'withdrawn', 'deposited', 'confirmed', 'rejected');
+
+create type cash_settlement_kind as enum ('difference', 'closing');
+
+create type cash_settlement_status as enum ('requested', 'confirmed', 'rejected');
+
 create type commission_status as enum ('calculated', 'approved', 'paid');
+
+create type customer_language as enum ('en', 'sw');
 
 create type frequency as enum ('daily', 'weekly', 'monthly');
 
@@ -17,6 +31,8 @@ create type import_status as enum ('uploading', 'checking', 'checked', 'running'
 create type invitation_purpose as enum ('sign_up', 'link_identity');
 
 create type invoice_status as enum ('issued', 'void');
+
+create type judged_promise_state as enum ('kept', 'partly_kept', 'broken', 'void', 'replaced');
 
 create type ledger_account as enum ('receivable', 'sales', 'clearing', 'customer_credit', 'unmatched', 'bad_debt', 'recovery');
 
@@ -44,7 +60,7 @@ create type status_cause as enum ('non_payment', 'payment');
 
 create type status_query_state as enum ('requested', 'answered', 'not_found', 'failed', 'unanswered');
 
-create type user_role as enum ('admin', 'manager', 'finance', 'agent', 'viewer');
+create type user_role as enum ('admin', 'manager', 'finance', 'agent', 'collector', 'viewer');
 
 create type verification_status as enum ('pending', 'verified', 'rejected', 'expired');
 
@@ -197,7 +213,7 @@ create table approvals (
   constraint approvals_ended CHECK (((status = 'pending'::approval_status) = (ended_at IS NULL))),
   constraint approvals_obsolete CHECK (((status = 'obsolete'::approval_status) = (final_facts IS NOT NULL))),
   constraint approvals_of_account CHECK (((account_id IS NOT NULL) OR (action = 'reverse_payment'::approval_action))),
-  constraint approvals_of_payment CHECK (((payment_id IS NOT NULL) = (action = ANY (ARRAY['reverse_payment'::approval_action, 'unassign_payment'::approval_action])))),
+  constraint approvals_of_payment CHECK (((payment_id IS NOT NULL) = ((action)::text = ANY (ARRAY['reverse_payment'::text, 'correct_payment'::text, 'unassign_payment'::text])))),
   constraint approvals_of_transfer CHECK (((to_account_id IS NOT NULL) = (action = 'transfer_credit'::approval_action))),
   constraint approvals_one_requester CHECK ((num_nonnulls(requested_by, api_key_id) = 1)),
   constraint approvals_rejection CHECK (((status = 'rejected'::approval_status) = (decision_reason IS NOT NULL))),
@@ -215,6 +231,7 @@ create table approvals (
 );
 CREATE INDEX approvals_account ON public.approvals USING btree (account_id, id);
 CREATE INDEX approvals_created ON public.approvals USING btree (created_at, id);
+CREATE INDEX approvals_credit_move ON public.approvals USING btree (credit_move_id) WHERE (credit_move_id IS NOT NULL);
 CREATE UNIQUE INDEX approvals_pending_account ON public.approvals USING btree (account_id) WHERE ((status = 'pending'::approval_status) AND (payment_id IS NULL));
 CREATE UNIQUE INDEX approvals_pending_payment ON public.approvals USING btree (payment_id) WHERE ((status = 'pending'::approval_status) AND (payment_id IS NOT NULL));
 
@@ -258,6 +275,229 @@ create table balance_gaps (
   constraint balance_gaps_pkey PRIMARY KEY (id)
 );
 CREATE INDEX balance_gaps_open ON public.balance_gaps USING btree (provider, short_code, id) WHERE (state = 'open'::balance_gap_state);
+
+create table call_leases (
+  phone text not null,
+  user_id bigint not null,
+  expires_at timestamp(3) with time zone not null,
+  constraint call_leases_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint call_leases_pkey PRIMARY KEY (phone)
+);
+CREATE INDEX call_leases_user ON public.call_leases USING btree (user_id);
+
+create table call_mistakes (
+  call_id bigint not null,
+  created_at timestamp(3) with time zone not null default business_now(),
+  constraint call_mistakes_call_id_fkey FOREIGN KEY (call_id) REFERENCES calls(id),
+  constraint call_mistakes_pkey PRIMARY KEY (call_id)
+);
+
+create table call_states (
+  account_id bigint not null,
+  assignee_id bigint,
+  last_called_at timestamp(3) with time zone,
+  hidden_until date,
+  has_dispute boolean not null default false,
+  wrong_phones text[],
+  constraint call_states_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint call_states_assignee_id_fkey FOREIGN KEY (assignee_id) REFERENCES users(id),
+  constraint call_states_pkey PRIMARY KEY (account_id)
+);
+CREATE INDEX call_states_assignee ON public.call_states USING btree (assignee_id) WHERE (assignee_id IS NOT NULL);
+CREATE INDEX call_states_hidden_until ON public.call_states USING btree (hidden_until) WHERE (hidden_until IS NOT NULL);
+CREATE INDEX call_states_last_called ON public.call_states USING btree (last_called_at, account_id) WHERE (last_called_at IS NOT NULL);
+
+create table calls (
+  id bigint not null generated always as identity,
+  account_id bigint not null,
+  kind call_kind not null,
+  result call_result not null,
+  phone text,
+  note text,
+  next_call_on date,
+  called_on date not null,
+  created_by bigint not null,
+  created_at timestamp(3) with time zone not null default business_now(),
+  constraint calls_next_call CHECK (((next_call_on IS NOT NULL) = (result = ANY (ARRAY['reached'::call_result, 'other'::call_result])))),
+  constraint calls_phone CHECK (((phone IS NOT NULL) = (kind = 'call'::call_kind))),
+  constraint calls_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint calls_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint calls_pkey PRIMARY KEY (id)
+);
+CREATE INDEX calls_account ON public.calls USING btree (account_id, id);
+CREATE INDEX calls_created ON public.calls USING btree (created_at, id);
+CREATE INDEX calls_day ON public.calls USING btree (called_on, id);
+CREATE INDEX calls_phone ON public.calls USING btree (phone, id) WHERE (phone IS NOT NULL);
+
+create table cash_count_entries (
+  entry_id bigint not null,
+  count_id bigint not null,
+  event ledger_event not null,
+  payment_id bigint,
+  constraint cash_count_entries_pkey PRIMARY KEY (entry_id),
+  constraint cash_count_entries_payment_id_event_key UNIQUE (payment_id, event)
+);
+CREATE INDEX cash_count_entries_count ON public.cash_count_entries USING btree (count_id);
+
+create table cash_count_moves (
+  move_id bigint not null,
+  count_id bigint not null,
+  constraint cash_count_moves_count_id_fkey FOREIGN KEY (count_id) REFERENCES cash_counts(id) DEFERRABLE INITIALLY DEFERRED,
+  constraint cash_count_moves_move_id_fkey FOREIGN KEY (move_id) REFERENCES cash_moves(id),
+  constraint cash_count_moves_pkey PRIMARY KEY (move_id)
+);
+CREATE INDEX cash_count_moves_count ON public.cash_count_moves USING btree (count_id);
+
+create table cash_counts (
+  id bigint not null generated always as identity,
+  holder_id bigint not null,
+  payment_method_id bigint not null,
+  number integer not null,
+  counted_minor bigint not null,
+  previous_minor bigint not null,
+  entries_minor bigint not null,
+  moves_minor bigint not null,
+  expected_minor bigint not null generated always as (((previous_minor + entries_minor) + moves_minor)) stored,
+  difference_minor bigint not null generated always as ((((counted_minor - previous_minor) - entries_minor) - moves_minor)) stored,
+  is_earlier_cash boolean,
+  status cash_count_status not null,
+  reason text,
+  counted_by bigint not null,
+  confirmed_by bigint,
+  closed_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone not null default business_now(),
+  updated_at timestamp(3) with time zone not null default business_now(),
+  constraint cash_counts_closed CHECK (((status = 'closed'::cash_count_status) = (closed_at IS NOT NULL))),
+  constraint cash_counts_confirmed CHECK ((((confirmed_by IS NOT NULL) = ((number = 1) AND (status = 'closed'::cash_count_status))) AND ((confirmed_by IS NOT NULL) = (is_earlier_cash IS NOT NULL)))),
+  constraint cash_counts_counted_minor_check CHECK ((counted_minor >= 0)),
+  constraint cash_counts_explained CHECK (((status = 'open'::cash_count_status) OR (reason IS NOT NULL) OR (number = 1) OR (counted_minor = ((previous_minor + entries_minor) + moves_minor)))),
+  constraint cash_counts_number_check CHECK ((number > 0)),
+  constraint cash_counts_opening CHECK (((number > 1) OR (previous_minor = 0))),
+  constraint cash_counts_previous_minor_check CHECK ((previous_minor >= 0)),
+  constraint cash_counts_two_people CHECK (((confirmed_by <> holder_id) AND (confirmed_by <> counted_by))),
+  constraint cash_counts_confirmed_by_fkey FOREIGN KEY (confirmed_by) REFERENCES users(id),
+  constraint cash_counts_counted_by_fkey FOREIGN KEY (counted_by) REFERENCES users(id),
+  constraint cash_counts_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES users(id),
+  constraint cash_counts_payment_method_id_fkey FOREIGN KEY (payment_method_id) REFERENCES payment_methods(id),
+  constraint cash_counts_pkey PRIMARY KEY (id),
+  constraint cash_counts_holder_id_payment_method_id_number_key UNIQUE (holder_id, payment_method_id, number)
+);
+CREATE INDEX cash_counts_created ON public.cash_counts USING btree (created_at, id);
+CREATE UNIQUE INDEX cash_counts_open ON public.cash_counts USING btree (holder_id, payment_method_id) WHERE (status = 'open'::cash_count_status);
+
+create table cash_handovers (
+  id bigint not null generated always as identity,
+  from_user_id bigint not null,
+  payment_method_id bigint not null,
+  to_user_id bigint,
+  amount_minor bigint not null,
+  received_minor bigint,
+  slip_number text,
+  slip_key text,
+  status cash_handover_status not null,
+  decided_by bigint,
+  decided_at timestamp(3) with time zone,
+  statement_date date,
+  statement_text text,
+  reason text,
+  created_at timestamp(3) with time zone not null default business_now(),
+  updated_at timestamp(3) with time zone not null default business_now(),
+  constraint cash_handovers_amount_minor_check CHECK ((amount_minor > 0)),
+  constraint cash_handovers_bank CHECK ((((to_user_id IS NULL) = (status = ANY (ARRAY['deposited'::cash_handover_status, 'confirmed'::cash_handover_status, 'rejected'::cash_handover_status]))) AND ((to_user_id IS NULL) = (slip_number IS NOT NULL)) AND ((slip_number IS NULL) = (slip_key IS NULL)))),
+  constraint cash_handovers_counts CHECK (
+CASE status
+    WHEN 'received'::cash_handover_status THEN COALESCE((received_minor = amount_minor), false)
+    WHEN 'unequal'::cash_handover_status THEN COALESCE((received_minor <> amount_minor), false)
+    ELSE (received_minor IS NULL)
+END),
+  constraint cash_handovers_decided CHECK ((((status = ANY (ARRAY['pending'::cash_handover_status, 'deposited'::cash_handover_status])) = (decided_at IS NULL)) AND ((decided_at IS NULL) = (decided_by IS NULL)))),
+  constraint cash_handovers_other_user CHECK ((to_user_id <> from_user_id)),
+  constraint cash_handovers_reason CHECK (((status = 'rejected'::cash_handover_status) = (reason IS NOT NULL))),
+  constraint cash_handovers_received_minor_check CHECK ((received_minor >= 0)),
+  constraint cash_handovers_receiver CHECK (((status <> ALL (ARRAY['received'::cash_handover_status, 'unequal'::cash_handover_status])) OR (decided_by = to_user_id))),
+  constraint cash_handovers_statement CHECK ((((status = 'confirmed'::cash_handover_status) = (statement_date IS NOT NULL)) AND ((statement_date IS NULL) = (statement_text IS NULL)))),
+  constraint cash_handovers_two_people CHECK (((status <> ALL (ARRAY['confirmed'::cash_handover_status, 'rejected'::cash_handover_status])) OR (decided_by <> from_user_id))),
+  constraint cash_handovers_decided_by_fkey FOREIGN KEY (decided_by) REFERENCES users(id),
+  constraint cash_handovers_from_user_id_fkey FOREIGN KEY (from_user_id) REFERENCES users(id),
+  constraint cash_handovers_payment_method_id_fkey FOREIGN KEY (payment_method_id) REFERENCES payment_methods(id),
+  constraint cash_handovers_to_user_id_fkey FOREIGN KEY (to_user_id) REFERENCES users(id),
+  constraint cash_handovers_pkey PRIMARY KEY (id)
+);
+CREATE INDEX cash_handovers_created ON public.cash_handovers USING btree (created_at, id);
+CREATE INDEX cash_handovers_from ON public.cash_handovers USING btree (from_user_id, id);
+CREATE INDEX cash_handovers_open ON public.cash_handovers USING btree (id) WHERE (status = ANY (ARRAY['pending'::cash_handover_status, 'deposited'::cash_handover_status]));
+CREATE INDEX cash_handovers_to ON public.cash_handovers USING btree (to_user_id, id) WHERE (to_user_id IS NOT NULL);
+CREATE UNIQUE INDEX cash_handovers_slip ON public.cash_handovers USING btree (slip_key, payment_method_id) WHERE ((slip_key IS NOT NULL) AND (status <> 'rejected'::cash_handover_status));
+
+create table cash_holders (
+  user_id bigint not null,
+  payment_method_id bigint not null,
+  count_number integer not null default 0,
+  created_at timestamp(3) with time zone not null default business_now(),
+  constraint cash_holders_payment_method_id_fkey FOREIGN KEY (payment_method_id) REFERENCES payment_methods(id),
+  constraint cash_holders_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint cash_holders_pkey PRIMARY KEY (user_id, payment_method_id)
+);
+
+create table cash_moves (
+  id bigint not null generated always as identity,
+  holder_id bigint not null,
+  payment_method_id bigint not null,
+  amount_minor bigint not null,
+  handover_id bigint,
+  settlement_id bigint,
+  created_at timestamp(3) with time zone not null default business_now(),
+  constraint cash_moves_amount_minor_check CHECK ((amount_minor <> 0)),
+  constraint cash_moves_cause CHECK ((num_nonnulls(handover_id, settlement_id) = 1)),
+  constraint cash_moves_handover_id_fkey FOREIGN KEY (handover_id) REFERENCES cash_handovers(id),
+  constraint cash_moves_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES users(id),
+  constraint cash_moves_payment_method_id_fkey FOREIGN KEY (payment_method_id) REFERENCES payment_methods(id),
+  constraint cash_moves_settlement_id_fkey FOREIGN KEY (settlement_id) REFERENCES cash_settlements(id),
+  constraint cash_moves_pkey PRIMARY KEY (id)
+);
+CREATE INDEX cash_moves_holder ON public.cash_moves USING btree (holder_id, payment_method_id, created_at);
+CREATE UNIQUE INDEX cash_moves_of_handover ON public.cash_moves USING btree (handover_id, holder_id, ((amount_minor < 0))) WHERE (handover_id IS NOT NULL);
+CREATE UNIQUE INDEX cash_moves_of_settlement ON public.cash_moves USING btree (settlement_id, holder_id) WHERE (settlement_id IS NOT NULL);
+
+create table cash_settlements (
+  id bigint not null generated always as identity,
+  kind cash_settlement_kind not null,
+  holder_id bigint not null,
+  payment_method_id bigint not null,
+  amount_minor bigint,
+  counted_minor bigint,
+  reason text not null,
+  status cash_settlement_status not null default 'requested'::cash_settlement_status,
+  requested_by bigint not null,
+  decided_by bigint,
+  decided_at timestamp(3) with time zone,
+  decision_reason text,
+  created_at timestamp(3) with time zone not null default business_now(),
+  updated_at timestamp(3) with time zone not null default business_now(),
+  constraint cash_settlements_check CHECK (((amount_minor <> 0) OR (kind = 'closing'::cash_settlement_kind))),
+  constraint cash_settlements_counted_minor_check CHECK ((counted_minor >= 0)),
+  constraint cash_settlements_decided CHECK ((((status = 'requested'::cash_settlement_status) = (decided_by IS NULL)) AND ((decided_by IS NULL) = (decided_at IS NULL)) AND ((status = 'rejected'::cash_settlement_status) = (decision_reason IS NOT NULL)))),
+  constraint cash_settlements_kind CHECK ((((kind = 'closing'::cash_settlement_kind) = (counted_minor IS NOT NULL)) AND ((kind = 'closing'::cash_settlement_kind) OR (amount_minor IS NOT NULL)) AND ((status <> 'confirmed'::cash_settlement_status) OR (amount_minor IS NOT NULL)))),
+  constraint cash_settlements_two_people CHECK (((requested_by <> holder_id) AND ((status <> 'confirmed'::cash_settlement_status) OR ((decided_by <> requested_by) AND (decided_by <> holder_id))))),
+  constraint cash_settlements_decided_by_fkey FOREIGN KEY (decided_by) REFERENCES users(id),
+  constraint cash_settlements_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES users(id),
+  constraint cash_settlements_payment_method_id_fkey FOREIGN KEY (payment_method_id) REFERENCES payment_methods(id),
+  constraint cash_settlements_requested_by_fkey FOREIGN KEY (requested_by) REFERENCES users(id),
+  constraint cash_settlements_pkey PRIMARY KEY (id)
+);
+CREATE INDEX cash_settlements_created ON public.cash_settlements USING btree (created_at, id);
+CREATE INDEX cash_settlements_holder ON public.cash_settlements USING btree (holder_id, payment_method_id);
+CREATE UNIQUE INDEX cash_settlements_requested ON public.cash_settlements USING btree (holder_id, payment_method_id) WHERE (status = 'requested'::cash_settlement_status);
+
+create table closed_disputes (
+  call_id bigint not null,
+  reason text not null,
+  created_by bigint not null,
+  created_at timestamp(3) with time zone not null default business_now(),
+  constraint closed_disputes_call_id_fkey FOREIGN KEY (call_id) REFERENCES calls(id),
+  constraint closed_disputes_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint closed_disputes_pkey PRIMARY KEY (call_id)
+);
 
 create table commission_lines (
   commission_id bigint not null,
@@ -350,6 +590,7 @@ create table credit_moves (
 CREATE INDEX credit_moves_account ON public.credit_moves USING btree (account_id, id);
 CREATE INDEX credit_moves_created ON public.credit_moves USING btree (created_at, id);
 CREATE INDEX credit_moves_date ON public.credit_moves USING btree (value_date);
+CREATE INDEX credit_moves_refunds ON public.credit_moves USING btree (payment_method_id, id) WHERE (to_account_id IS NULL);
 CREATE INDEX credit_moves_to_account ON public.credit_moves USING btree (to_account_id, id) WHERE (to_account_id IS NOT NULL);
 CREATE UNIQUE INDEX credit_moves_reference_unique ON public.credit_moves USING btree (reference_key, payment_method_id) WHERE (reference_key IS NOT NULL);
 
@@ -372,6 +613,8 @@ create table customers (
   metadata jsonb not null default '{}'::jsonb,
   import_id bigint,
   phone_problem phone_problem,
+  second_phone text,
+  language customer_language,
   constraint customers_import_id_fkey FOREIGN KEY (import_id) REFERENCES imports(id),
   constraint customers_pkey PRIMARY KEY (id),
   constraint customers_email_unique UNIQUE (email_key),
@@ -388,6 +631,7 @@ CREATE INDEX customers_phone_sha256 ON public.customers USING btree (phone_sha25
 CREATE INDEX customers_quoted_external_id ON public.customers USING btree (without_quotes(external_id)) WHERE (external_id <> without_quotes(external_id));
 CREATE INDEX customers_search ON public.customers USING gin (search_text gin_trgm_ops);
 CREATE INDEX customers_search_key ON public.customers USING gin (search_key(search_text) gin_trgm_ops);
+CREATE INDEX customers_second_phone ON public.customers USING btree (second_phone) WHERE (second_phone IS NOT NULL);
 CREATE UNIQUE INDEX customers_external_id_unique ON public.customers USING btree (external_id) WHERE (external_id IS NOT NULL);
 
 create table employees (
@@ -647,6 +891,13 @@ create table last_kyc_expiry (
   constraint last_kyc_expiry_pkey PRIMARY KEY (is_only_row)
 );
 
+create table last_promise_check (
+  checked_at timestamp with time zone not null,
+  is_only_row boolean not null default true,
+  constraint last_promise_check_is_only_row_check CHECK (is_only_row),
+  constraint last_promise_check_pkey PRIMARY KEY (is_only_row)
+);
+
 create table last_proof (
   read_at timestamp(3) with time zone not null,
   check_count integer not null,
@@ -713,6 +964,49 @@ create table missed_periods (
   until_time timestamp(3) with time zone not null,
   constraint missed_periods_pkey PRIMARY KEY (id)
 );
+
+create table note_corrections (
+  id bigint not null generated always as identity,
+  note_id bigint not null,
+  earlier_text text not null,
+  corrected_by bigint,
+  api_key_id bigint,
+  created_at timestamp(3) with time zone not null default business_now(),
+  constraint note_corrections_api_key_id_fkey FOREIGN KEY (api_key_id) REFERENCES api_keys(id),
+  constraint note_corrections_corrected_by_fkey FOREIGN KEY (corrected_by) REFERENCES users(id),
+  constraint note_corrections_note_id_fkey FOREIGN KEY (note_id) REFERENCES notes(id),
+  constraint note_corrections_pkey PRIMARY KEY (id)
+);
+CREATE INDEX note_corrections_note ON public.note_corrections USING btree (note_id, id);
+
+create table notes (
+  id bigint not null generated always as identity,
+  customer_id bigint not null,
+  account_id bigint,
+  text text not null,
+  pinned boolean not null default false,
+  correction_count integer not null default 0,
+  created_by bigint,
+  api_key_id bigint,
+  hidden_at timestamp(3) with time zone,
+  hidden_by bigint,
+  hidden_by_key bigint,
+  hidden_reason text,
+  created_at timestamp(3) with time zone not null default business_now(),
+  updated_at timestamp(3) with time zone not null default business_now(),
+  constraint notes_hidden CHECK (((hidden_at IS NULL) = (hidden_reason IS NULL))),
+  constraint notes_hidden_by CHECK (((hidden_at IS NOT NULL) OR (num_nonnulls(hidden_by, hidden_by_key) = 0))),
+  constraint notes_hidden_unpinned CHECK (((hidden_at IS NULL) OR (NOT pinned))),
+  constraint notes_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint notes_api_key_id_fkey FOREIGN KEY (api_key_id) REFERENCES api_keys(id),
+  constraint notes_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint notes_customer_id_fkey FOREIGN KEY (customer_id) REFERENCES customers(id),
+  constraint notes_hidden_by_fkey FOREIGN KEY (hidden_by) REFERENCES users(id),
+  constraint notes_hidden_by_key_fkey FOREIGN KEY (hidden_by_key) REFERENCES api_keys(id),
+  constraint notes_pkey PRIMARY KEY (id)
+);
+CREATE INDEX notes_account ON public.notes USING btree (account_id) WHERE (account_id IS NOT NULL);
+CREATE INDEX notes_customer ON public.notes USING btree (customer_id, created_at, id);
 
 create table notifications (
   id bigint not null generated always as identity,
@@ -804,9 +1098,17 @@ create table payment_methods (
   created_at timestamp(3) with time zone not null default business_now(),
   updated_at timestamp(3) with time zone not null default business_now(),
   import_id bigint,
+  cash boolean not null default false,
   constraint payment_methods_import_id_fkey FOREIGN KEY (import_id) REFERENCES imports(id),
   constraint payment_methods_pkey PRIMARY KEY (id),
   constraint payment_methods_code_unique UNIQUE (code)
+);
+
+create table payment_receipts (
+  payment_id bigint not null,
+  first_printed_at timestamp(3) with time zone not null default business_now(),
+  constraint payment_receipts_payment_id_fkey FOREIGN KEY (payment_id) REFERENCES payments(id),
+  constraint payment_receipts_pkey PRIMARY KEY (payment_id)
 );
 
 create table payment_requests (
@@ -885,6 +1187,7 @@ create table payments (
   external_id text,
   metadata jsonb not null default '{}'::jsonb,
   import_id bigint,
+  corrects_payment_id bigint,
   constraint payments_amount_minor_check CHECK ((amount_minor > 0)),
   constraint payments_check CHECK (((status = 'reversed'::payment_status) = (reversed_at IS NOT NULL))),
   constraint payments_check1 CHECK (((status <> 'matched'::payment_status) OR (account_id IS NOT NULL))),
@@ -894,6 +1197,7 @@ create table payments (
   constraint payments_reconciled_wholly CHECK (((reconciliation_id IS NULL) = (reconciliation_date IS NULL))),
   constraint payments_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   constraint payments_api_key_id_fkey FOREIGN KEY (api_key_id) REFERENCES api_keys(id),
+  constraint payments_corrects_payment_id_fkey FOREIGN KEY (corrects_payment_id) REFERENCES payments(id),
   constraint payments_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
   constraint payments_import_id_fkey FOREIGN KEY (import_id) REFERENCES imports(id),
   constraint payments_payment_method_id_fkey FOREIGN KEY (payment_method_id) REFERENCES payment_methods(id),
@@ -909,11 +1213,14 @@ CREATE INDEX payments_match_method ON public.payments USING btree (match_method,
 CREATE INDEX payments_metadata ON public.payments USING gin (metadata jsonb_path_ops) WHERE (metadata <> '{}'::jsonb);
 CREATE INDEX payments_quoted_external_id ON public.payments USING btree (without_quotes(external_id)) WHERE (external_id <> without_quotes(external_id));
 CREATE INDEX payments_quoted_reference ON public.payments USING btree (id) WHERE ((reference_key <> without_quotes(reference_key)) AND (status <> 'reversed'::payment_status));
+CREATE INDEX payments_recorder ON public.payments USING btree (created_by, payment_method_id, id) WHERE ((source = 'manual'::payment_source) AND (created_by IS NOT NULL) AND (import_id IS NULL));
+CREATE INDEX payments_recorder_reversed ON public.payments USING btree (created_by, payment_method_id, id) WHERE ((source = 'manual'::payment_source) AND (created_by IS NOT NULL) AND (import_id IS NULL) AND (status = 'reversed'::payment_status));
 CREATE INDEX payments_reference_with_text ON public.payments USING btree (amount_minor, payment_date) WHERE ((provider IS NULL) AND (transaction_ref ~ '[^A-Za-z0-9]'::text));
 CREATE INDEX payments_reversed ON public.payments USING btree (created_at, id) WHERE (status = 'reversed'::payment_status);
 CREATE INDEX payments_reversed_ids ON public.payments USING btree (id) INCLUDE (amount_minor) WHERE (status = 'reversed'::payment_status);
 CREATE INDEX payments_similar_reference ON public.payments USING btree (translate(reference_key, 'OI'::text, '01'::text)) WHERE (reference_key ~ '[OI]'::text);
 CREATE INDEX payments_unmatched ON public.payments USING btree (created_at, id) WHERE (status = 'unmatched'::payment_status);
+CREATE UNIQUE INDEX payments_corrects ON public.payments USING btree (corrects_payment_id) WHERE (corrects_payment_id IS NOT NULL);
 CREATE UNIQUE INDEX payments_external_id_unique ON public.payments USING btree (external_id) WHERE (external_id IS NOT NULL);
 CREATE UNIQUE INDEX payments_transaction_ref_unique ON public.payments USING btree (reference_key, payment_method_id, COALESCE(provider, ''::text), (
 CASE
@@ -964,6 +1271,34 @@ create table products (
   constraint products_sku_unique UNIQUE (sku)
 );
 CREATE UNIQUE INDEX products_external_id_unique ON public.products USING btree (external_id) WHERE (external_id IS NOT NULL);
+
+create table promises (
+  id bigint not null generated always as identity,
+  call_id bigint not null,
+  account_id bigint not null,
+  amount_minor bigint not null,
+  made_on date not null,
+  due_on date not null,
+  replaces_id bigint,
+  created_by bigint not null,
+  created_at timestamp(3) with time zone not null default business_now(),
+  judged_state judged_promise_state,
+  judged_version bigint,
+  constraint promises_amount CHECK ((amount_minor > 0)),
+  constraint promises_days CHECK (((due_on >= made_on) AND (due_on <= (made_on + 30)))),
+  constraint promises_judged CHECK (((judged_state IS NULL) = (judged_version IS NULL))),
+  constraint promises_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint promises_call_id_fkey FOREIGN KEY (call_id) REFERENCES calls(id),
+  constraint promises_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint promises_replaces_id_fkey FOREIGN KEY (replaces_id) REFERENCES promises(id),
+  constraint promises_pkey PRIMARY KEY (id),
+  constraint promises_call_id_key UNIQUE (call_id)
+);
+CREATE INDEX promises_account ON public.promises USING btree (account_id, id);
+CREATE INDEX promises_created ON public.promises USING btree (created_at, id);
+CREATE INDEX promises_due ON public.promises USING btree (due_on, id);
+CREATE INDEX promises_replaces ON public.promises USING btree (replaces_id) WHERE (replaces_id IS NOT NULL);
+CREATE INDEX promises_unjudged ON public.promises USING btree (due_on, id) WHERE (judged_state IS NULL);
 
 create table provider_balances (
   provider text not null,
@@ -1284,6 +1619,25 @@ AS $function$
   select now() + coalesce(nullif(current_setting('ams.clock_offset', true), '')::interval, '0')
 $function$;
 
+CREATE OR REPLACE FUNCTION public.cash_rows_end_once()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  -- A trigger before an update sees generated columns as null. They follow from the columns that are compared.
+  ending text[] := '{expected_minor,difference_minor,status,updated_at,closed_at,reason,confirmed_by,is_earlier_cash,decided_by,decided_at,decision_reason,received_minor,statement_date,statement_text}'::text[]
+    || case when tg_table_name = 'cash_settlements' and old.status::text = 'requested' and to_jsonb(old)->>'kind' = 'closing'
+      then '{amount_minor}'::text[] else '{}'::text[] end;
+begin
+  if old.status::text not in ('open', 'pending', 'deposited', 'requested')
+    or (tg_table_name = 'cash_settlements' and new.reason is distinct from old.reason)
+    or to_jsonb(old) - ending is distinct from to_jsonb(new) - ending
+  then
+    raise exception 'row % of % can only end, and only once', old.id, tg_table_name using errcode = 'restrict_violation';
+  end if;
+  return new;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.commission_lines_give_shares_back()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1508,6 +1862,14 @@ AS $function$
   end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.note_is_kept()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'notes and their corrections are kept' using errcode = 'restrict_violation';
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.notifications_key_has_no_quotes()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1650,6 +2012,30 @@ CREATE TRIGGER approvals_stay BEFORE DELETE OR TRUNCATE ON public.approvals FOR 
 
 CREATE TRIGGER audit_entries_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_entries FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
 
+CREATE TRIGGER call_mistakes_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.call_mistakes FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
+
+CREATE TRIGGER calls_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.calls FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
+
+CREATE TRIGGER cash_count_entries_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON public.cash_count_entries FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
+
+CREATE TRIGGER cash_count_moves_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON public.cash_count_moves FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
+
+CREATE TRIGGER cash_counts_end_once BEFORE UPDATE ON public.cash_counts FOR EACH ROW EXECUTE FUNCTION cash_rows_end_once();
+
+CREATE TRIGGER cash_counts_kept BEFORE DELETE OR TRUNCATE ON public.cash_counts FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
+
+CREATE TRIGGER cash_handovers_end_once BEFORE UPDATE ON public.cash_handovers FOR EACH ROW EXECUTE FUNCTION cash_rows_end_once();
+
+CREATE TRIGGER cash_handovers_kept BEFORE DELETE OR TRUNCATE ON public.cash_handovers FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
+
+CREATE TRIGGER cash_moves_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON public.cash_moves FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
+
+CREATE TRIGGER cash_settlements_end_once BEFORE UPDATE ON public.cash_settlements FOR EACH ROW EXECUTE FUNCTION cash_rows_end_once();
+
+CREATE TRIGGER cash_settlements_kept BEFORE DELETE OR TRUNCATE ON public.cash_settlements FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
+
+CREATE TRIGGER closed_disputes_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.closed_disputes FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
+
 CREATE TRIGGER commission_lines_added AFTER INSERT ON public.commission_lines REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION commission_lines_take_shares();
 
 CREATE TRIGGER commission_lines_frozen BEFORE UPDATE OR TRUNCATE ON public.commission_lines FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
@@ -1681,6 +2067,10 @@ CREATE TRIGGER ledger_entries_append_only BEFORE UPDATE OR TRUNCATE ON public.le
 CREATE TRIGGER ledger_entries_leave_with_their_import AFTER DELETE ON public.ledger_entries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION only_undone_entries_are_deleted();
 
 CREATE TRIGGER ledger_events_balance AFTER INSERT ON public.ledger_entries REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION ledger_events_must_balance();
+
+CREATE TRIGGER note_is_kept BEFORE DELETE ON public.notes FOR EACH ROW EXECUTE FUNCTION note_is_kept();
+
+CREATE TRIGGER note_is_kept BEFORE DELETE OR UPDATE ON public.note_corrections FOR EACH ROW EXECUTE FUNCTION note_is_kept();
 
 CREATE TRIGGER notifications_key BEFORE INSERT ON public.notifications FOR EACH ROW WHEN ((new.trans_id <> without_quotes(new.trans_id))) EXECUTE FUNCTION notifications_key_has_no_quotes();
 

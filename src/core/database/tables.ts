@@ -10,7 +10,7 @@ import type { TimestampColumn } from "./timestamps.ts";
 
 export type AccountStatus = "active" | "cancelled" | "completed" | "defaulted" | "pending" | "repossessed" | "suspended" | "written_off";
 
-export type ApprovalAction = "cancel_account" | "refund_credit" | "reverse_payment" | "transfer_credit" | "unassign_payment" | "write_off_account";
+export type ApprovalAction = "cancel_account" | "correct_payment" | "refund_credit" | "reverse_payment" | "transfer_credit" | "unassign_payment" | "write_off_account";
 
 export type ApprovalStatus = "approved" | "obsolete" | "pending" | "rejected" | "withdrawn";
 
@@ -24,7 +24,21 @@ export type ArrayTypeImpl<T> = T extends ColumnType<infer S, infer I, infer U>
 
 export type BalanceGapState = "money_left" | "open" | "payments_found";
 
+export type CallKind = "call" | "visit";
+
+export type CallResult = "dispute" | "no_answer" | "other" | "promise" | "reached" | "wrong_number";
+
+export type CashCountStatus = "closed" | "open";
+
+export type CashHandoverStatus = "confirmed" | "deposited" | "pending" | "received" | "rejected" | "unequal" | "withdrawn";
+
+export type CashSettlementKind = "closing" | "difference";
+
+export type CashSettlementStatus = "confirmed" | "rejected" | "requested";
+
 export type CommissionStatus = "approved" | "calculated" | "paid";
+
+export type CustomerLanguage = "en" | "sw";
 
 export type Frequency = "daily" | "monthly" | "weekly";
 
@@ -49,6 +63,8 @@ export type JsonObject = {
 export type JsonPrimitive = boolean | number | string | null;
 
 export type JsonValue = JsonArray | JsonObject | JsonPrimitive;
+
+export type JudgedPromiseState = "broken" | "kept" | "partly_kept" | "replaced" | "void";
 
 export type LedgerAccount = "bad_debt" | "clearing" | "customer_credit" | "receivable" | "recovery" | "sales" | "unmatched";
 
@@ -76,7 +92,7 @@ export type StatusCause = "non_payment" | "payment";
 
 export type StatusQueryState = "answered" | "failed" | "not_found" | "requested" | "unanswered";
 
-export type UserRole = "admin" | "agent" | "finance" | "manager" | "viewer";
+export type UserRole = "admin" | "agent" | "collector" | "finance" | "manager" | "viewer";
 
 export type VerificationStatus = "expired" | "pending" | "rejected" | "verified";
 
@@ -85,6 +101,8 @@ export type VerificationType = "alien_id" | "business_registration" | "driving_l
 export interface AccountMoney {
   account_id: Int8 | null;
   amount_minor: Int8 | null;
+  created_at: TimestampColumn | null;
+  created_by: Int8 | null;
   credit_move_id: Int8 | null;
   payment_id: Int8 | null;
   value_date: PlainDate | null;
@@ -211,6 +229,132 @@ export interface BalanceGaps {
   until_time: TimestampColumn;
 }
 
+export interface CallLeases {
+  expires_at: TimestampColumn;
+  phone: string;
+  user_id: Int8;
+}
+
+export interface CallMistakes {
+  call_id: Int8;
+  created_at: Generated<TimestampColumn>;
+}
+
+export interface Calls {
+  account_id: Int8;
+  called_on: PlainDate;
+  created_at: Generated<TimestampColumn>;
+  created_by: Int8;
+  id: Generated<Int8>;
+  kind: CallKind;
+  next_call_on: PlainDate | null;
+  note: string | null;
+  phone: string | null;
+  result: CallResult;
+}
+
+export interface CallStates {
+  account_id: Int8;
+  assignee_id: Int8 | null;
+  has_dispute: Generated<boolean>;
+  hidden_until: PlainDate | null;
+  last_called_at: TimestampColumn | null;
+  wrong_phones: string[] | null;
+}
+
+export interface CashCountEntries {
+  count_id: Int8;
+  entry_id: Int8;
+  event: LedgerEvent;
+  payment_id: Int8 | null;
+}
+
+export interface CashCountMoves {
+  count_id: Int8;
+  move_id: Int8;
+}
+
+export interface CashCounts {
+  closed_at: TimestampColumn | null;
+  confirmed_by: Int8 | null;
+  counted_by: Int8;
+  counted_minor: Int8;
+  created_at: Generated<TimestampColumn>;
+  difference_minor: Generated<Int8>;
+  entries_minor: Int8;
+  expected_minor: Generated<Int8>;
+  holder_id: Int8;
+  id: Generated<Int8>;
+  is_earlier_cash: boolean | null;
+  moves_minor: Int8;
+  number: number;
+  payment_method_id: Int8;
+  previous_minor: Int8;
+  reason: string | null;
+  status: CashCountStatus;
+  updated_at: Generated<TimestampColumn>;
+}
+
+export interface CashHandovers {
+  amount_minor: Int8;
+  created_at: Generated<TimestampColumn>;
+  decided_at: TimestampColumn | null;
+  decided_by: Int8 | null;
+  from_user_id: Int8;
+  id: Generated<Int8>;
+  payment_method_id: Int8;
+  reason: string | null;
+  received_minor: Int8 | null;
+  slip_key: string | null;
+  slip_number: string | null;
+  statement_date: PlainDate | null;
+  statement_text: string | null;
+  status: CashHandoverStatus;
+  to_user_id: Int8 | null;
+  updated_at: Generated<TimestampColumn>;
+}
+
+export interface CashHolders {
+  count_number: Generated<number>;
+  created_at: Generated<TimestampColumn>;
+  payment_method_id: Int8;
+  user_id: Int8;
+}
+
+export interface CashMoves {
+  amount_minor: Int8;
+  created_at: Generated<TimestampColumn>;
+  handover_id: Int8 | null;
+  holder_id: Int8;
+  id: Generated<Int8>;
+  payment_method_id: Int8;
+  settlement_id: Int8 | null;
+}
+
+export interface CashSettlements {
+  amount_minor: Int8 | null;
+  counted_minor: Int8 | null;
+  created_at: Generated<TimestampColumn>;
+  decided_at: TimestampColumn | null;
+  decided_by: Int8 | null;
+  decision_reason: string | null;
+  holder_id: Int8;
+  id: Generated<Int8>;
+  kind: CashSettlementKind;
+  payment_method_id: Int8;
+  reason: string;
+  requested_by: Int8;
+  status: Generated<CashSettlementStatus>;
+  updated_at: Generated<TimestampColumn>;
+}
+
+export interface ClosedDisputes {
+  call_id: Int8;
+  created_at: Generated<TimestampColumn>;
+  created_by: Int8;
+  reason: string;
+}
+
 export interface CommissionLines {
   account_id: Int8 | null;
   amount_minor: Int8;
@@ -277,6 +421,7 @@ export interface Customers {
   import_id: Int8 | null;
   kyc_review_pending: Generated<boolean>;
   kyc_status: VerificationStatus | null;
+  language: CustomerLanguage | null;
   last_name: string;
   metadata: Generated<Record<string, string>>;
   national_id: string | null;
@@ -285,6 +430,7 @@ export interface Customers {
   phone_problem: PhoneProblem | null;
   phone_sha256: Buffer;
   search_text: string;
+  second_phone: string | null;
   updated_at: Generated<TimestampColumn>;
 }
 
@@ -468,6 +614,11 @@ export interface LastKycExpiry {
   is_only_row: Generated<boolean>;
 }
 
+export interface LastPromiseCheck {
+  checked_at: TimestampColumn;
+  is_only_row: Generated<boolean>;
+}
+
 export interface LastProof {
   check_count: number;
   failed_checks: string[];
@@ -507,6 +658,32 @@ export interface MissedPeriods {
   id: Generated<Int8>;
   provider: string;
   until_time: TimestampColumn;
+}
+
+export interface NoteCorrections {
+  api_key_id: Int8 | null;
+  corrected_by: Int8 | null;
+  created_at: Generated<TimestampColumn>;
+  earlier_text: string;
+  id: Generated<Int8>;
+  note_id: Int8;
+}
+
+export interface Notes {
+  account_id: Int8 | null;
+  api_key_id: Int8 | null;
+  correction_count: Generated<number>;
+  created_at: Generated<TimestampColumn>;
+  created_by: Int8 | null;
+  customer_id: Int8;
+  hidden_at: TimestampColumn | null;
+  hidden_by: Int8 | null;
+  hidden_by_key: Int8 | null;
+  hidden_reason: string | null;
+  id: Generated<Int8>;
+  pinned: Generated<boolean>;
+  text: string;
+  updated_at: Generated<TimestampColumn>;
 }
 
 export interface Notifications {
@@ -549,12 +726,18 @@ export interface OauthStates {
 
 export interface PaymentMethods {
   active: Generated<boolean>;
+  cash: Generated<boolean>;
   code: string;
   created_at: Generated<TimestampColumn>;
   id: Generated<Int8>;
   import_id: Int8 | null;
   name: string;
   updated_at: Generated<TimestampColumn>;
+}
+
+export interface PaymentReceipts {
+  first_printed_at: Generated<TimestampColumn>;
+  payment_id: Int8;
 }
 
 export interface PaymentRequests {
@@ -591,6 +774,7 @@ export interface Payments {
   account_id: Int8 | null;
   amount_minor: Int8;
   api_key_id: Int8 | null;
+  corrects_payment_id: Int8 | null;
   created_at: Generated<TimestampColumn>;
   created_by: Int8 | null;
   external_id: string | null;
@@ -660,6 +844,20 @@ export interface Products {
   price_minor: Int8;
   sku: string;
   updated_at: Generated<TimestampColumn>;
+}
+
+export interface Promises {
+  account_id: Int8;
+  amount_minor: Int8;
+  call_id: Int8;
+  created_at: Generated<TimestampColumn>;
+  created_by: Int8;
+  due_on: PlainDate;
+  id: Generated<Int8>;
+  judged_state: JudgedPromiseState | null;
+  judged_version: Int8 | null;
+  made_on: PlainDate;
+  replaces_id: Int8 | null;
 }
 
 export interface ProviderBalances {
@@ -889,6 +1087,18 @@ export interface DB {
   approvals: Approvals;
   audit_entries: AuditEntries;
   balance_gaps: BalanceGaps;
+  call_leases: CallLeases;
+  call_mistakes: CallMistakes;
+  call_states: CallStates;
+  calls: Calls;
+  cash_count_entries: CashCountEntries;
+  cash_count_moves: CashCountMoves;
+  cash_counts: CashCounts;
+  cash_handovers: CashHandovers;
+  cash_holders: CashHolders;
+  cash_moves: CashMoves;
+  cash_settlements: CashSettlements;
+  closed_disputes: ClosedDisputes;
   commission_lines: CommissionLines;
   commission_rules: CommissionRules;
   commission_sales: CommissionSales;
@@ -912,19 +1122,24 @@ export interface DB {
   invoices: Invoices;
   kyc_records: KycRecords;
   last_kyc_expiry: LastKycExpiry;
+  last_promise_check: LastPromiseCheck;
   last_proof: LastProof;
   learned_references: LearnedReferences;
   ledger_entries: LedgerEntries;
   missed_periods: MissedPeriods;
+  note_corrections: NoteCorrections;
+  notes: Notes;
   notifications: Notifications;
   oauth_states: OauthStates;
   pay_plans: PayPlans;
   payment_methods: PaymentMethods;
+  payment_receipts: PaymentReceipts;
   payment_requests: PaymentRequests;
   payments: Payments;
   phone_repair: PhoneRepair;
   product_configurations: ProductConfigurations;
   products: Products;
+  promises: Promises;
   provider_balances: ProviderBalances;
   provider_pulls: ProviderPulls;
   provider_statement_lines: ProviderStatementLines;

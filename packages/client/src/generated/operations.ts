@@ -119,6 +119,20 @@ export interface CustomersCalls {
   listKycHistory(id: number, query?: QueryOf<'listKycHistory'>, options?: CallOptions): Promise<PageOf<'listKycHistory'>>;
   /** List a customer’s verifications: every row, reading page after page. */
   iterateKycHistory(id: number, query?: IterationQueryOf<'listKycHistory'>, options?: CallOptions): AsyncGenerator<RowOf<'listKycHistory'>, void, undefined>;
+  /** List notes about a customer */
+  listNotes(id: number, query?: QueryOf<'listNotes'>, options?: CallOptions): Promise<PageOf<'listNotes'>>;
+  /** List notes about a customer: every row, reading page after page. */
+  iterateNotes(id: number, query?: IterationQueryOf<'listNotes'>, options?: CallOptions): AsyncGenerator<RowOf<'listNotes'>, void, undefined>;
+  /** Write a note about a customer */
+  addNote(id: number, body: BodyOf<'addNote'>, options?: RepeatableCallOptions): Promise<DataOf<'addNote'>>;
+  /** Get a note with its corrections */
+  getNote(id: number, noteId: number, query?: NoQuery, options?: CallOptions): Promise<DataOf<'getNote'>>;
+  /** Correct, pin or unpin a note */
+  changeNote(id: number, noteId: number, body: BodyOf<'changeNote'>, options?: CallOptions): Promise<DataOf<'changeNote'>>;
+  /** Hide the text of a note */
+  hideNote(id: number, noteId: number, body: BodyOf<'hideNote'>, options?: RepeatableCallOptions): Promise<DataOf<'hideNote'>>;
+  /** Get what happened with a customer */
+  getTimeline(id: number, query?: QueryOf<'getCustomerTimeline'>, options?: CallOptions): Promise<DataOf<'getCustomerTimeline'>>;
 }
 
 export interface AccountsCalls {
@@ -160,6 +174,8 @@ export interface AccountsCalls {
   listCreditMoves(query?: QueryOf<'listCreditMoves'>, options?: CallOptions): Promise<PageOf<'listCreditMoves'>>;
   /** List credit moves: every row, reading page after page. */
   iterateCreditMoves(query?: IterationQueryOf<'listCreditMoves'>, options?: CallOptions): AsyncGenerator<RowOf<'listCreditMoves'>, void, undefined>;
+  /** Get what happened with an account */
+  getTimeline(id: number, query?: QueryOf<'getAccountTimeline'>, options?: CallOptions): Promise<DataOf<'getAccountTimeline'>>;
   /** Get an account and its latest rows */
   getOverview(id: number, query?: NoQuery, options?: CallOptions): Promise<DataOf<'getAccountOverview'>>;
 }
@@ -191,6 +207,8 @@ export interface PaymentsCalls {
   unassign(id: number, body: BodyOf<'unassignPayment'>, options?: RepeatableCallOptions): Promise<DataOf<'unassignPayment'>>;
   /** Reverse a payment */
   reverse(id: number, body: BodyOf<'reversePayment'>, options?: RepeatableCallOptions): Promise<DataOf<'reversePayment'>>;
+  /** Correct the amount of a payment */
+  correctAmount(id: number, body: BodyOf<'correctPaymentAmount'>, options?: RepeatableCallOptions): Promise<DataOf<'correctPaymentAmount'>>;
   /** Find a payment by external id */
   find(externalId: string, query?: QueryOf<'findPayment'>, options?: CallOptions): Promise<DataOf<'findPayment'>>;
   /** List notifications and their outcomes */
@@ -217,6 +235,10 @@ export interface PaymentsCalls {
   iterateStatusQueries(query?: IterationQueryOf<'listStatusQueries'>, options?: CallOptions): AsyncGenerator<RowOf<'listStatusQueries'>, void, undefined>;
   /** Get a status query and its answer */
   getStatusQuery(id: number, query?: NoQuery, options?: CallOptions): Promise<DataOf<'getStatusQuery'>>;
+  /** Look up a receipt by its number */
+  getReceipt(number: string, query?: NoQuery, options?: CallOptions): Promise<DataOf<'getReceipt'>>;
+  /** Print or share the receipt of a payment */
+  printReceipt(id: number, body: BodyOf<'printReceipt'>, options?: CallOptions): Promise<ServiceFile>;
 }
 
 export interface PaymentRequestsCalls {
@@ -247,6 +269,53 @@ export interface ApprovalsCalls {
   reject(id: number, body: BodyOf<'rejectApproval'>, options?: RepeatableCallOptions): Promise<DataOf<'rejectApproval'>>;
   /** Withdraw your own request */
   withdraw(id: number, options?: RepeatableCallOptions): Promise<DataOf<'withdrawApproval'>>;
+}
+
+export interface CashCalls {
+  /** Get your own cash */
+  getOwn(query?: NoQuery, options?: CallOptions): Promise<DataOf<'getOwnCash'>>;
+  /** Show the cash of all holders */
+  getOverview(query?: NoQuery, options?: CallOptions): Promise<DataOf<'getCashOverview'>>;
+  /** Count your own cash */
+  saveCount(body: BodyOf<'saveCashCount'>, options?: RepeatableCallOptions): Promise<DataOf<'saveCashCount'>>;
+  /** List cash counts */
+  listCounts(query?: QueryOf<'listCashCounts'>, options?: CallOptions): Promise<PageOf<'listCashCounts'>>;
+  /** List cash counts: every row, reading page after page. */
+  iterateCounts(query?: IterationQueryOf<'listCashCounts'>, options?: CallOptions): AsyncGenerator<RowOf<'listCashCounts'>, void, undefined>;
+  /** Get a cash count */
+  getCount(id: number, query?: NoQuery, options?: CallOptions): Promise<DataOf<'getCashCount'>>;
+  /** Give the reason of a difference */
+  explainCount(id: number, body: BodyOf<'explainCashCount'>, options?: RepeatableCallOptions): Promise<DataOf<'explainCashCount'>>;
+  /** Confirm an opening count */
+  confirmCount(id: number, body: BodyOf<'confirmCashCount'>, options?: RepeatableCallOptions): Promise<DataOf<'confirmCashCount'>>;
+  /** Hand cash over */
+  startHandover(body: BodyOf<'startCashHandover'>, options?: RepeatableCallOptions): Promise<DataOf<'startCashHandover'>>;
+  /** List hand-overs of cash */
+  listHandovers(query?: QueryOf<'listCashHandovers'>, options?: CallOptions): Promise<PageOf<'listCashHandovers'>>;
+  /** List hand-overs of cash: every row, reading page after page. */
+  iterateHandovers(query?: IterationQueryOf<'listCashHandovers'>, options?: CallOptions): AsyncGenerator<RowOf<'listCashHandovers'>, void, undefined>;
+  /** Get a hand-over of cash */
+  getHandover(id: number, query?: NoQuery, options?: CallOptions): Promise<DataOf<'getCashHandover'>>;
+  /** Count cash that you receive */
+  receiveHandover(id: number, body: BodyOf<'receiveCashHandover'>, options?: RepeatableCallOptions): Promise<DataOf<'receiveCashHandover'>>;
+  /** Withdraw your own hand-over */
+  withdrawHandover(id: number, options?: RepeatableCallOptions): Promise<DataOf<'withdrawCashHandover'>>;
+  /** Confirm a deposit at the bank */
+  confirmDeposit(id: number, body: BodyOf<'confirmCashDeposit'>, options?: RepeatableCallOptions): Promise<DataOf<'confirmCashDeposit'>>;
+  /** Reject a deposit at the bank */
+  rejectDeposit(id: number, body: BodyOf<'rejectCashDeposit'>, options?: RepeatableCallOptions): Promise<DataOf<'rejectCashDeposit'>>;
+  /** Ask to settle differences of cash */
+  requestSettlement(body: BodyOf<'requestCashSettlement'>, options?: RepeatableCallOptions): Promise<DataOf<'requestCashSettlement'>>;
+  /** List settlements of cash */
+  listSettlements(query?: QueryOf<'listCashSettlements'>, options?: CallOptions): Promise<PageOf<'listCashSettlements'>>;
+  /** List settlements of cash: every row, reading page after page. */
+  iterateSettlements(query?: IterationQueryOf<'listCashSettlements'>, options?: CallOptions): AsyncGenerator<RowOf<'listCashSettlements'>, void, undefined>;
+  /** Get a settlement of cash */
+  getSettlement(id: number, query?: NoQuery, options?: CallOptions): Promise<DataOf<'getCashSettlement'>>;
+  /** Confirm a settlement as second person */
+  confirmSettlement(id: number, options?: RepeatableCallOptions): Promise<DataOf<'confirmCashSettlement'>>;
+  /** Reject a settlement */
+  rejectSettlement(id: number, body: BodyOf<'rejectCashSettlement'>, options?: RepeatableCallOptions): Promise<DataOf<'rejectCashSettlement'>>;
 }
 
 export interface ReconciliationsCalls {
@@ -384,6 +453,41 @@ export interface CommissionsCalls {
   iterateRules(query?: IterationQueryOf<'listCommissionRules'>, options?: CallOptions): AsyncGenerator<RowOf<'listCommissionRules'>, void, undefined>;
   /** Set a commission rate */
   setRule(body: BodyOf<'setCommissionRule'>, options?: RepeatableCallOptions): Promise<DataOf<'setCommissionRule'>>;
+}
+
+export interface CollectionsCalls {
+  /** List late accounts to call */
+  listAccountsToCall(query?: QueryOf<'listAccountsToCall'>, options?: CallOptions): Promise<PageOf<'listAccountsToCall'>>;
+  /** List late accounts to call: every row, reading page after page. */
+  iterateAccountsToCall(query?: IterationQueryOf<'listAccountsToCall'>, options?: CallOptions): AsyncGenerator<RowOf<'listAccountsToCall'>, void, undefined>;
+  /** Get what a call needs */
+  getCallForm(id: number, query?: NoQuery, options?: CallOptions): Promise<DataOf<'getCallForm'>>;
+  /** List users who record calls */
+  listOfficers(query?: NoQuery, options?: CallOptions): Promise<DataOf<'listOfficers'>>;
+  /** Assign accounts to a user */
+  assignAccounts(body: BodyOf<'assignAccounts'>, options?: RepeatableCallOptions): Promise<DataOf<'assignAccounts'>>;
+  /** List calls and visits */
+  listCalls(query?: QueryOf<'listCalls'>, options?: CallOptions): Promise<PageOf<'listCalls'>>;
+  /** List calls and visits: every row, reading page after page. */
+  iterateCalls(query?: IterationQueryOf<'listCalls'>, options?: CallOptions): AsyncGenerator<RowOf<'listCalls'>, void, undefined>;
+  /** Record a call or a visit */
+  recordCall(body: BodyOf<'recordCall'>, options?: RepeatableCallOptions): Promise<DataOf<'recordCall'>>;
+  /** Get a call or a visit */
+  getCall(id: number, query?: NoQuery, options?: CallOptions): Promise<DataOf<'getCall'>>;
+  /** Mark a call as a mistake */
+  markCallAsMistake(id: number, options?: RepeatableCallOptions): Promise<DataOf<'markCallAsMistake'>>;
+  /** Close a dispute */
+  closeDispute(id: number, body: BodyOf<'closeDispute'>, options?: RepeatableCallOptions): Promise<DataOf<'closeDispute'>>;
+  /** Reserve the phones of a customer */
+  leasePhones(id: number, body?: BodyOf<'leasePhones'>, options?: CallOptions): Promise<DataOf<'leasePhones'>>;
+  /** End the own reservation of phones */
+  leavePhones(options?: CallOptions): Promise<DataOf<'leavePhones'>>;
+  /** List promises of customers */
+  listPromises(query?: QueryOf<'listPromises'>, options?: CallOptions): Promise<PageOf<'listPromises'>>;
+  /** List promises of customers: every row, reading page after page. */
+  iteratePromises(query?: IterationQueryOf<'listPromises'>, options?: CallOptions): AsyncGenerator<RowOf<'listPromises'>, void, undefined>;
+  /** Show results by officer and week */
+  getCallResults(query?: QueryOf<'getCallResults'>, options?: CallOptions): Promise<DataOf<'getCallResults'>>;
 }
 
 export interface SearchCalls {
@@ -528,6 +632,7 @@ export interface Api {
   payments: PaymentsCalls;
   paymentRequests: PaymentRequestsCalls;
   approvals: ApprovalsCalls;
+  cash: CashCalls;
   reconciliations: ReconciliationsCalls;
   invoices: InvoicesCalls;
   products: ProductsCalls;
@@ -535,6 +640,7 @@ export interface Api {
   paymentMethods: PaymentMethodsCalls;
   employees: EmployeesCalls;
   commissions: CommissionsCalls;
+  collections: CollectionsCalls;
   search: SearchCalls;
   reports: ReportsCalls;
   filesOfLists: FilesOfListsCalls;
@@ -600,6 +706,13 @@ export const OPERATIONS = {
     updateKyc: { method: 'PUT', path: '/api/customers/{id}/kyc', hasBody: true, takesKey: true, secured: true, answers: 'data' },
     listKycHistory: { method: 'GET', path: '/api/customers/{id}/kyc', hasQuery: true, secured: true, answers: 'page' },
     iterateKycHistory: { method: 'GET', path: '/api/customers/{id}/kyc', hasQuery: true, secured: true, answers: 'rows' },
+    listNotes: { method: 'GET', path: '/api/customers/{id}/notes', hasQuery: true, secured: true, answers: 'page' },
+    iterateNotes: { method: 'GET', path: '/api/customers/{id}/notes', hasQuery: true, secured: true, answers: 'rows' },
+    addNote: { method: 'POST', path: '/api/customers/{id}/notes', hasBody: true, takesKey: true, secured: true, answers: 'data' },
+    getNote: { method: 'GET', path: '/api/customers/{id}/notes/{noteId}', hasQuery: true, secured: true, answers: 'data' },
+    changeNote: { method: 'PUT', path: '/api/customers/{id}/notes/{noteId}', hasBody: true, secured: true, answers: 'data' },
+    hideNote: { method: 'POST', path: '/api/customers/{id}/notes/{noteId}/hide', hasBody: true, takesKey: true, secured: true, answers: 'data' },
+    getTimeline: { method: 'GET', path: '/api/customers/{id}/timeline', hasQuery: true, secured: true, answers: 'data' },
   },
   accounts: {
     list: { method: 'GET', path: '/api/accounts', hasQuery: true, secured: true, answers: 'page' },
@@ -621,6 +734,7 @@ export const OPERATIONS = {
     iterateCreditMovesOfAccount: { method: 'GET', path: '/api/accounts/{id}/credit/moves', hasQuery: true, secured: true, answers: 'rows' },
     listCreditMoves: { method: 'GET', path: '/api/credit-moves', hasQuery: true, secured: true, answers: 'page' },
     iterateCreditMoves: { method: 'GET', path: '/api/credit-moves', hasQuery: true, secured: true, answers: 'rows' },
+    getTimeline: { method: 'GET', path: '/api/accounts/{id}/timeline', hasQuery: true, secured: true, answers: 'data' },
     getOverview: { method: 'GET', path: '/api/accounts/{id}/overview', hasQuery: true, secured: true, answers: 'data' },
   },
   payments: {
@@ -637,6 +751,7 @@ export const OPERATIONS = {
     assign: { method: 'POST', path: '/api/payments/{id}/assign', hasBody: true, takesKey: true, secured: true, answers: 'data' },
     unassign: { method: 'POST', path: '/api/payments/{id}/unassign', hasBody: true, takesKey: true, secured: true, answers: 'data' },
     reverse: { method: 'POST', path: '/api/payments/{id}/reverse', hasBody: true, takesKey: true, secured: true, answers: 'data' },
+    correctAmount: { method: 'POST', path: '/api/payments/{id}/correct-amount', hasBody: true, takesKey: true, secured: true, answers: 'data' },
     find: { method: 'GET', path: '/api/payments/by-external-id/{externalId}', hasQuery: true, secured: true, answers: 'data' },
     listNotifications: { method: 'GET', path: '/api/notifications', hasQuery: true, secured: true, answers: 'page' },
     iterateNotifications: { method: 'GET', path: '/api/notifications', hasQuery: true, secured: true, answers: 'rows' },
@@ -650,6 +765,8 @@ export const OPERATIONS = {
     listStatusQueries: { method: 'GET', path: '/api/status-queries', hasQuery: true, secured: true, answers: 'page' },
     iterateStatusQueries: { method: 'GET', path: '/api/status-queries', hasQuery: true, secured: true, answers: 'rows' },
     getStatusQuery: { method: 'GET', path: '/api/status-queries/{id}', hasQuery: true, secured: true, answers: 'data' },
+    getReceipt: { method: 'GET', path: '/api/receipts/{number}', hasQuery: true, secured: true, answers: 'data' },
+    printReceipt: { method: 'POST', path: '/api/payments/{id}/receipt', hasBody: true, secured: true, answers: 'file' },
   },
   paymentRequests: {
     requestPayment: { method: 'POST', path: '/api/accounts/{accountId}/payment-requests', hasBody: true, takesKey: true, secured: true, answers: 'data' },
@@ -666,6 +783,30 @@ export const OPERATIONS = {
     approve: { method: 'POST', path: '/api/approvals/{id}/approve', takesKey: true, secured: true, answers: 'data' },
     reject: { method: 'POST', path: '/api/approvals/{id}/reject', hasBody: true, takesKey: true, secured: true, answers: 'data' },
     withdraw: { method: 'POST', path: '/api/approvals/{id}/withdraw', takesKey: true, secured: true, answers: 'data' },
+  },
+  cash: {
+    getOwn: { method: 'GET', path: '/api/cash/own', hasQuery: true, secured: true, answers: 'data' },
+    getOverview: { method: 'GET', path: '/api/cash/overview', hasQuery: true, secured: true, answers: 'data' },
+    saveCount: { method: 'POST', path: '/api/cash/counts', hasBody: true, takesKey: true, secured: true, answers: 'data' },
+    listCounts: { method: 'GET', path: '/api/cash/counts', hasQuery: true, secured: true, answers: 'page' },
+    iterateCounts: { method: 'GET', path: '/api/cash/counts', hasQuery: true, secured: true, answers: 'rows' },
+    getCount: { method: 'GET', path: '/api/cash/counts/{id}', hasQuery: true, secured: true, answers: 'data' },
+    explainCount: { method: 'POST', path: '/api/cash/counts/{id}/explain', hasBody: true, takesKey: true, secured: true, answers: 'data' },
+    confirmCount: { method: 'POST', path: '/api/cash/counts/{id}/confirm', hasBody: true, takesKey: true, secured: true, answers: 'data' },
+    startHandover: { method: 'POST', path: '/api/cash/hand-overs', hasBody: true, takesKey: true, secured: true, answers: 'data' },
+    listHandovers: { method: 'GET', path: '/api/cash/hand-overs', hasQuery: true, secured: true, answers: 'page' },
+    iterateHandovers: { method: 'GET', path: '/api/cash/hand-overs', hasQuery: true, secured: true, answers: 'rows' },
+    getHandover: { method: 'GET', path: '/api/cash/hand-overs/{id}', hasQuery: true, secured: true, answers: 'data' },
+    receiveHandover: { method: 'POST', path: '/api/cash/hand-overs/{id}/receive', hasBody: true, takesKey: true, secured: true, answers: 'data' },
+    withdrawHandover: { method: 'POST', path: '/api/cash/hand-overs/{id}/withdraw', takesKey: true, secured: true, answers: 'data' },
+    confirmDeposit: { method: 'POST', path: '/api/cash/hand-overs/{id}/confirm', hasBody: true, takesKey: true, secured: true, answers: 'data' },
+    rejectDeposit: { method: 'POST', path: '/api/cash/hand-overs/{id}/reject', hasBody: true, takesKey: true, secured: true, answers: 'data' },
+    requestSettlement: { method: 'POST', path: '/api/cash/settlements', hasBody: true, takesKey: true, secured: true, answers: 'data' },
+    listSettlements: { method: 'GET', path: '/api/cash/settlements', hasQuery: true, secured: true, answers: 'page' },
+    iterateSettlements: { method: 'GET', path: '/api/cash/settlements', hasQuery: true, secured: true, answers: 'rows' },
+    getSettlement: { method: 'GET', path: '/api/cash/settlements/{id}', hasQuery: true, secured: true, answers: 'data' },
+    confirmSettlement: { method: 'POST', path: '/api/cash/settlements/{id}/confirm', takesKey: true, secured: true, answers: 'data' },
+    rejectSettlement: { method: 'POST', path: '/api/cash/settlements/{id}/reject', hasBody: true, takesKey: true, secured: true, answers: 'data' },
   },
   reconciliations: {
     create: { method: 'POST', path: '/api/payments/reconcile', hasBody: true, takesKey: true, secured: true, answers: 'data' },
@@ -738,6 +879,24 @@ export const OPERATIONS = {
     listRules: { method: 'GET', path: '/api/commissions/rules', hasQuery: true, secured: true, answers: 'page' },
     iterateRules: { method: 'GET', path: '/api/commissions/rules', hasQuery: true, secured: true, answers: 'rows' },
     setRule: { method: 'POST', path: '/api/commissions/rules', hasBody: true, takesKey: true, secured: true, answers: 'data' },
+  },
+  collections: {
+    listAccountsToCall: { method: 'GET', path: '/api/call-list', hasQuery: true, secured: true, answers: 'page' },
+    iterateAccountsToCall: { method: 'GET', path: '/api/call-list', hasQuery: true, secured: true, answers: 'rows' },
+    getCallForm: { method: 'GET', path: '/api/call-list/{id}/form', hasQuery: true, secured: true, answers: 'data' },
+    listOfficers: { method: 'GET', path: '/api/call-list/officers', hasQuery: true, secured: true, answers: 'data' },
+    assignAccounts: { method: 'PUT', path: '/api/call-list/assignments', hasBody: true, takesKey: true, secured: true, answers: 'data' },
+    listCalls: { method: 'GET', path: '/api/calls', hasQuery: true, secured: true, answers: 'page' },
+    iterateCalls: { method: 'GET', path: '/api/calls', hasQuery: true, secured: true, answers: 'rows' },
+    recordCall: { method: 'POST', path: '/api/calls', hasBody: true, takesKey: true, secured: true, answers: 'data' },
+    getCall: { method: 'GET', path: '/api/calls/{id}', hasQuery: true, secured: true, answers: 'data' },
+    markCallAsMistake: { method: 'POST', path: '/api/calls/{id}/mark-mistake', takesKey: true, secured: true, answers: 'data' },
+    closeDispute: { method: 'POST', path: '/api/calls/{id}/close-dispute', hasBody: true, takesKey: true, secured: true, answers: 'data' },
+    leasePhones: { method: 'PUT', path: '/api/call-list/{id}/lease', hasBody: true, secured: true, answers: 'data' },
+    leavePhones: { method: 'DELETE', path: '/api/call-list/lease', secured: true, answers: 'data' },
+    listPromises: { method: 'GET', path: '/api/promises', hasQuery: true, secured: true, answers: 'page' },
+    iteratePromises: { method: 'GET', path: '/api/promises', hasQuery: true, secured: true, answers: 'rows' },
+    getCallResults: { method: 'GET', path: '/api/call-results', hasQuery: true, secured: true, answers: 'data' },
   },
   search: {
     everything: { method: 'GET', path: '/api/search', hasQuery: true, secured: true, answers: 'data' },

@@ -1,13 +1,10 @@
 import { approvalActions, paymentRequestReasons } from './codes.ts';
+import { history } from './history.ts';
 import { moneyWork } from './money-work.ts';
 
 export const account = {
   ...approvalActions,
   ...moneyWork,
-import { paymentRequestReasons } from './codes.ts';
-import { history } from './history.ts';
-
-export const account = {
   ...history,
   'account.title': 'Account {number}',
   'account.balance.of': 'of {total}',

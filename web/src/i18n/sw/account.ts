@@ -1,14 +1,11 @@
 import type { account as en } from '../en/account.ts';
 import { approvalActions, paymentRequestReasons } from './codes.ts';
+import { history } from './history.ts';
 import { moneyWork } from './money-work.ts';
 
 export const account: Record<keyof typeof en, string> = {
   ...approvalActions,
   ...moneyWork,
-import { paymentRequestReasons } from './codes.ts';
-import { history } from './history.ts';
-
-export const account: Record<keyof typeof en, string> = {
   ...history,
   'account.title': 'Akaunti {number}',
   'account.balance.of': 'ya {total}',
