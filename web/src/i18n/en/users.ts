@@ -3,6 +3,7 @@ export const users = {
   'users.new.lead': 'Give the user the password in person. The user can change it after signing in.',
   'users.password.hint': 'Choose several words that nobody would guess.',
   'users.newPassword.hint': 'Leave it empty to keep the password. A new one ends all sessions of the user.',
+  'users.cashLeft': 'Saved. If the user holds cash, finance must close it under “Cash of all holders”.',
   'users.active': 'May sign in',
   'invitations.none': 'Nobody was invited yet.',
   'invitations.new': 'Invite somebody',

@@ -5,6 +5,8 @@ export const users: Record<keyof typeof en, string> = {
   'users.new.lead': 'Mpe nenosiri ana kwa ana. Anaweza kulibadilisha baada ya kuingia.',
   'users.password.hint': 'Chagua maneno kadhaa ambayo hakuna mtu angeweza kukisia.',
   'users.newPassword.hint': 'Acha wazi ili nenosiri libaki. Jipya humaliza vipindi vyote vya mtumiaji.',
+  'users.cashLeft':
+    'Imehifadhiwa. Ikiwa mtumiaji ana pesa taslimu, idara ya fedha lazima izifunge kwenye “Pesa taslimu za wote”.',
   'users.active': 'Anaruhusiwa kuingia',
   'invitations.none': 'Hakuna aliyealikwa bado.',
   'invitations.new': 'Alika mtu',

@@ -39,8 +39,6 @@ export function Page() {
     params: { query: { 'filter[status]': { eq: 'requested' } } },
   });
   const [opened, setOpened] = useState<Opened>();
-  const isConfirming = may('cash:confirm');
-  const ownId = currentSession()?.user.id;
   return (
     <>
       <PageHead title={t('nav.cashOffice')} />
@@ -77,90 +75,19 @@ export function Page() {
         title={t('cash.deposits')}
         query={deposits}
         none={t('cash.none')}
-        columns={[
-          { name: 'from', label: t('cash.holder'), show: ({ from }: Handover) => from },
-          {
-            name: 'slipNumber',
-            label: t('cash.slip'),
-            onPhone: 'plain',
-            show: ({ slipNumber }) => slipNumber,
-          },
-          moneyColumn('amount', t('field.amount'), ({ amount }) => amount ?? 0),
-          {
-            name: 'actions',
-            label: '',
-            onPhone: 'plain',
-            show: (handover) =>
-              isConfirming &&
-              handover.fromUserId !== ownId && (
-                <>
-                  <Button onClick={() => setOpened({ what: 'confirm', handover })}>
-                    {t('cash.confirm')}
-                  </Button>
-                  <Button kind="quiet" onClick={() => setOpened({ what: 'reject', handover })}>
-                    {t('cash.reject')}
-                  </Button>
-                </>
-              ),
-          },
-        ]}
+        columns={depositColumns(setOpened)}
       />
       <TablePanel
         title={t('cash.counts')}
         query={counts}
         none={t('cash.none')}
-        columns={[
-          { name: 'holder', label: t('cash.holder'), show: ({ holder }: Count) => holder },
-          moneyColumn('counted', t('cash.counted'), ({ counted }) => counted),
-          moneyColumn('expected', t('cash.expected'), ({ expected }) => expected, { onPhone: 'detail' }),
-          moneyColumn('difference', t('cash.difference'), ({ difference }) => difference, {
-            onPhone: 'detail',
-          }),
-          {
-            name: 'actions',
-            label: '',
-            onPhone: 'plain',
-            show: (count) =>
-              isConfirming &&
-              count.isOpening &&
-              count.holderId !== ownId && (
-                <Button onClick={() => setOpened({ what: 'opening', count })}>{t('cash.confirm')}</Button>
-              ),
-          },
-        ]}
+        columns={countColumns(setOpened)}
       />
       <TablePanel
         title={t('cash.settlements')}
         query={settlements}
         none={t('cash.none')}
-        columns={[
-          { name: 'holder', label: t('cash.holder'), show: ({ holder }: Settlement) => holder },
-          {
-            name: 'kind',
-            label: t('cash.difference'),
-            onPhone: 'plain',
-            show: ({ kind, reason }) =>
-              `${kind === 'closing' ? t('cash.kind.closing') : t('cash.kind.difference')}: ${reason}`,
-          },
-          moneyColumn('amount', t('field.amount'), ({ amount, counted }) => amount ?? counted ?? 0),
-          {
-            name: 'actions',
-            label: '',
-            onPhone: 'plain',
-            show: (settlement) => (
-              <>
-                {settlement.mayConfirm && (
-                  <Button onClick={() => setOpened({ what: 'decide', settlement })}>
-                    {t('cash.confirm')}
-                  </Button>
-                )}
-                <Button kind="quiet" onClick={() => setOpened({ what: 'refuse', settlement })}>
-                  {t('cash.reject')}
-                </Button>
-              </>
-            ),
-          },
-        ]}
+        columns={settlementColumns(setOpened)}
       />
       {opened && <OpenedDialog opened={opened} onClose={() => setOpened(undefined)} />}
     </>
@@ -225,6 +152,89 @@ function holderColumns(open: (opened: Opened) => void): Column<Holder>[] {
             )}
           </>
         ),
+    },
+  ];
+}
+
+function depositColumns(open: (opened: Opened) => void): Column<Handover>[] {
+  const isConfirming = may('cash:confirm');
+  const ownId = currentSession()?.user.id;
+  return [
+    { name: 'from', label: t('cash.holder'), show: ({ from }) => from },
+    {
+      name: 'slipNumber',
+      label: t('cash.slip'),
+      onPhone: 'plain',
+      show: ({ slipNumber }) => slipNumber,
+    },
+    moneyColumn<Handover>('amount', t('field.amount'), ({ amount }) => amount ?? 0),
+    {
+      name: 'actions',
+      label: '',
+      onPhone: 'plain',
+      show: (handover) =>
+        isConfirming &&
+        handover.fromUserId !== ownId && (
+          <>
+            <Button onClick={() => open({ what: 'confirm', handover })}>{t('cash.confirm')}</Button>
+            <Button kind="quiet" onClick={() => open({ what: 'reject', handover })}>
+              {t('cash.reject')}
+            </Button>
+          </>
+        ),
+    },
+  ];
+}
+
+function countColumns(open: (opened: Opened) => void): Column<Count>[] {
+  const isConfirming = may('cash:confirm');
+  const ownId = currentSession()?.user.id;
+  return [
+    { name: 'holder', label: t('cash.holder'), show: ({ holder }) => holder },
+    moneyColumn<Count>('counted', t('cash.counted'), ({ counted }) => counted),
+    moneyColumn<Count>('expected', t('cash.expected'), ({ expected }) => expected, { onPhone: 'detail' }),
+    moneyColumn<Count>('difference', t('cash.difference'), ({ difference }) => difference, {
+      onPhone: 'detail',
+    }),
+    {
+      name: 'actions',
+      label: '',
+      onPhone: 'plain',
+      show: (count) =>
+        isConfirming &&
+        count.isOpening &&
+        count.holderId !== ownId && (
+          <Button onClick={() => open({ what: 'opening', count })}>{t('cash.confirm')}</Button>
+        ),
+    },
+  ];
+}
+
+function settlementColumns(open: (opened: Opened) => void): Column<Settlement>[] {
+  return [
+    { name: 'holder', label: t('cash.holder'), show: ({ holder }) => holder },
+    {
+      name: 'kind',
+      label: t('cash.difference'),
+      onPhone: 'plain',
+      show: ({ kind, reason }) =>
+        `${kind === 'closing' ? t('cash.kind.closing') : t('cash.kind.difference')}: ${reason}`,
+    },
+    moneyColumn<Settlement>('amount', t('field.amount'), ({ amount, counted }) => amount ?? counted ?? 0),
+    {
+      name: 'actions',
+      label: '',
+      onPhone: 'plain',
+      show: (settlement) => (
+        <>
+          {settlement.mayConfirm && (
+            <Button onClick={() => open({ what: 'decide', settlement })}>{t('cash.confirm')}</Button>
+          )}
+          <Button kind="quiet" onClick={() => open({ what: 'refuse', settlement })}>
+            {t('cash.reject')}
+          </Button>
+        </>
+      ),
     },
   ];
 }

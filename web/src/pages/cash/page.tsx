@@ -132,7 +132,7 @@ function OpenedDialog({ opened, own, onClose }: { opened: Opened; own: Own; onCl
       return <ExplainDialog method={opened.method} onClose={onClose} />;
     case 'person':
     case 'bank':
-      return <HandOverDialog {...opened} own={own} onClose={onClose} />;
+      return <HandOverDialog what={opened.what} method={opened.method} own={own} onClose={onClose} />;
     case 'receive':
       return <ReceiveDialog handover={opened.handover} onClose={onClose} />;
     case 'withdraw':
@@ -247,7 +247,6 @@ function ReceiveDialog({ handover, onClose }: { handover: Handover; onClose(): v
       lead={t('cash.receive.lead')}
       write={receive}
       submit={t('cash.receive')}
-      done={(answer) => (answer.data.status === 'received' ? t('cash.received') : t('cash.unequal'))}
       onClose={onClose}
       onSubmit={(values) =>
         receive.send({
@@ -255,6 +254,7 @@ function ReceiveDialog({ handover, onClose }: { handover: Handover; onClose(): v
           body: { counted: values.number('counted') },
         })
       }
+      done={(answer) => (answer.status === 'received' ? t('cash.received') : t('cash.unequal'))}
     >
       <AmountField label={t('cash.counted')} name="counted" required isFirst />
     </FormDialog>

@@ -113,8 +113,6 @@ function UserDialog({ user, etag, onClose }: { user: User; etag: string; onClose
       lead={user.email}
       write={change}
       submit={t('action.save')}
-      // The message says which cash a deactivated user still holds.
-      done={({ data, message }) => (data.active ? t('list.saved') : message)}
       onClose={onClose}
       onSubmit={(values) => {
         const password = values.raw('password');
@@ -127,6 +125,7 @@ function UserDialog({ user, etag, onClose }: { user: User; etag: string; onClose
           },
         });
       }}
+      done={({ active }) => (active || !settings().cashCounts ? t('list.saved') : t('users.cashLeft'))}
     >
       <NameFields person={user} />
       <RoleField role={user.role} />
