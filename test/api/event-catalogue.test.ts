@@ -653,8 +653,9 @@ describe('a portfolio import', () => {
 });
 
 /** Where the subject of an event is read. */
-function pathOf({ type, resource, resourceId }: Data): string {
+function pathOf({ type, resource, resourceId, data }: Data): string {
   if (type === 'import.completed' || type === 'import.undone') return '/accounts';
+  if (resource === 'note') return `/customers/${data.customerId}/notes/${resourceId}`;
   if (resource === 'payment_method') return '/payment-methods';
   if (resource === 'commission_rule') return '/commissions/rules';
   if (resource === 'configuration') return '/products';

@@ -36,7 +36,7 @@ export function noteRoutes(
         summary: 'List notes about a customer',
         description:
           'The notes about the customer and about the customer’s accounts. Nobody can delete a note. The text of a hidden note is ' +
-          'shown only to users with the permission `notes:hide`.',
+          'shown only to users who may hide notes.',
         params: IdParams,
         querystring: noteList.query,
         response: { 200: ListEnvelope(Note, 'Notes found.') },
@@ -136,7 +136,7 @@ export function noteRoutes(
         summary: 'Hide the text of a note',
         description:
           'For a text that should not be there, such as data about another person. The note remains, with who hid it and why. Its text ' +
-          'and its corrections are then shown only to users with the permission `notes:hide`. This cannot be undone.',
+          'and its corrections are then shown only to users who may hide notes. This cannot be undone.',
         params: NoteParams,
         body: NoteHiding,
         response: { 200: Envelope(Note, 'Note hidden.') },
