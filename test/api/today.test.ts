@@ -38,6 +38,8 @@ describe('the work of a company', () => {
         own: { openCounts: 0, toReceive: 0 },
         all: { openCounts: 0, deposits: 0, settlements: 0 },
       },
+      callsDue: 0,
+      brokenPromises: { from: '2026-11-12', count: 0 },
       failingWebhookEndpoints: 0,
       providers: [{ provider: 'mobilemoney', isSilent: false }],
       proof: { last: null, current: false },
@@ -52,6 +54,37 @@ describe('the work of a company', () => {
 
 describe('the work of today', () => {
   const service = useService({ CASH_COUNTS: 'on' });
+
+  it('counts the calls that are due, and the promises that were broken', async () => {
+    setToday(service, '2026-11-14');
+    const [called, promised, kept] = [
+      await newAccount(service, { activationDate: '2026-08-03' }),
+      await newAccount(service, { activationDate: '2026-08-03' }),
+      await newAccount(service, { activationDate: '2026-08-03' }),
+    ];
+    const promise = { amount: 400, date: '2026-11-15' };
+    for (const [{ id }, body] of [
+      [called, { result: 'reached', nextCallOn: '2026-11-16' }],
+      [promised, { result: 'promise', promise }],
+      [kept, { result: 'promise', promise }],
+    ] as const) {
+      await dataOf(service.call('POST', '/calls', { accountId: id, ...body }), 201);
+    }
+    await pay(service, kept.id, 7_200);
+    const counts = async () => {
+      await runJobs(service);
+      const { callsDue, brokenPromises } = await dataOf(service.call('GET', '/reports/today'));
+      return [callsDue, brokenPromises.count];
+    };
+    expect(await counts()).toEqual([0, 0]);
+    setToday(service, '2026-11-16');
+    expect(await counts()).toEqual([2, 1]);
+    await dataOf(
+      service.call('POST', '/calls', { accountId: called.id, result: 'reached', nextCallOn: '2026-11-18' }),
+      201,
+    );
+    expect(await counts()).toEqual([1, 1]);
+  });
 
   it('says that a provider is silent after 24 hours without a notification', async () => {
     setToday(service, TODAY);
@@ -97,6 +130,8 @@ describe('the work of today', () => {
       rejectedNotifications: null,
       pendingApprovals: null,
       cash: { all: null },
+      callsDue: null,
+      brokenPromises: null,
       failingWebhookEndpoints: null,
       providers: null,
       proof: null,

@@ -5,6 +5,8 @@ export const LATE_STATUSES = statusesIn('receivable');
 export const MOST_LATE_ACCOUNTS = 8;
 /** A notification stays rejected after staff have dealt with it, so only those of the last days, including today, are counted. */
 export const REJECTED_DAYS = 7;
+/** The days, including today, whose broken promises are counted. */
+export const BROKEN_DAYS = 7;
 /** The days for which the money of today shows what was received. */
 export const DAYS_SHOWN = 7;
 const SILENT_AFTER_MS = 24 * 3_600_000;

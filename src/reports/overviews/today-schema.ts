@@ -5,7 +5,7 @@ import { examplesOf } from '../../core/http/envelope.ts';
 import { Choice, DateText, Money, Nullable, Timestamp } from '../../core/http/fields.ts';
 import { LastProof } from '../proof/schema.ts';
 import { AccountSummary } from '../summary-schema.ts';
-import { DAYS_SHOWN, LATE_STATUSES, MOST_LATE_ACCOUNTS, REJECTED_DAYS } from './today-rules.ts';
+import { BROKEN_DAYS, DAYS_SHOWN, LATE_STATUSES, MOST_LATE_ACCOUNTS, REJECTED_DAYS } from './today-rules.ts';
 
 const UNREADABLE = 'Null if the caller may not read it.';
 const Count = Nullable(Type.Integer({ description: UNREADABLE }));
@@ -49,6 +49,19 @@ export const TodayWork = Type.Object(
         { description: 'Null if cash counts are off, or if the caller may not count cash.' },
       ),
     ),
+    callsDue: Nullable(
+      Type.Integer({
+        description: `Late accounts whose next call, or the day after whose promise, has come. ${UNREADABLE}`,
+      }),
+    ),
+    brokenPromises: Nullable(
+      Type.Object(
+        { from: DateText, count: Type.Integer() },
+        {
+          description: `Promises judged as broken, with dates in the last ${BROKEN_DAYS} days, which begin on \`from\`. ${UNREADABLE}`,
+        },
+      ),
+    ),
     failingWebhookEndpoints: Count,
     providers: Nullable(
       Type.Array(
@@ -85,6 +98,8 @@ export const TodayWork = Type.Object(
         rejectedNotifications: { from: '2026-10-27', count: 0 },
         pendingApprovals: 1,
         cash: { own: { openCounts: 0, toReceive: 0 }, all: { openCounts: 1, deposits: 1, settlements: 0 } },
+        callsDue: 4,
+        brokenPromises: { from: '2026-10-27', count: 2 },
         failingWebhookEndpoints: 0,
         providers: [{ provider: 'mobilemoney', lastHeardAt: '2026-11-02T08:15:30.000Z', isSilent: false }],
         proof: examplesOf(LastProof)[0],

@@ -4,6 +4,10 @@ import { listAccounts } from '../../accounts/store.ts';
 import { toAccount } from '../../accounts/view.ts';
 import { webhookEndpointList } from '../../changes/webhook-endpoints/schema.ts';
 import { listEndpoints } from '../../changes/webhook-endpoints/store.ts';
+import { callListList } from '../../collections/call-list/schema.ts';
+import { listEntries } from '../../collections/call-list/store.ts';
+import { promiseList } from '../../collections/promises/schema.ts';
+import { listPromises } from '../../collections/promises/store.ts';
 import { type Actor, amountOf, type Context, today } from '../../core/context.ts';
 import type { Tx } from '../../core/database/db.ts';
 import type { LongReads } from '../../core/database/long-reads.ts';
@@ -24,7 +28,14 @@ import { findLastResult } from '../proof/result-store.ts';
 import { toLastProof } from '../proof/view.ts';
 import { daysOf } from '../rules.ts';
 import { readCollectionRate, summarizeAccounts } from '../summary-view.ts';
-import { DAYS_SHOWN, isSilent, LATE_STATUSES, MOST_LATE_ACCOUNTS, REJECTED_DAYS } from './today-rules.ts';
+import {
+  BROKEN_DAYS,
+  DAYS_SHOWN,
+  isSilent,
+  LATE_STATUSES,
+  MOST_LATE_ACCOUNTS,
+  REJECTED_DAYS,
+} from './today-rules.ts';
 
 const WEEK = 7;
 
@@ -59,6 +70,20 @@ export async function readWork(context: Context, actor: Actor) {
       ),
     ),
     cash: await readCashWork(context, actor),
+    callsDue: await ifAllowed('calls:read', () =>
+      countOf(
+        listEntries(
+          db,
+          callListList.plan({ 'filter[hiddenUntil]': { lte: date }, limit: 1, shown: 'to_call' }, context),
+          date,
+        ),
+      ),
+    ),
+    brokenPromises: await ifAllowed('calls:read', async () => {
+      const from = addDays(date, 1 - BROKEN_DAYS);
+      const query = { 'filter[lastJudgement]': { eq: 'broken' }, 'filter[date]': { gte: from }, limit: 1 };
+      return { from, count: await countOf(listPromises(db, promiseList.plan(query, context), date)) };
+    }),
     failingWebhookEndpoints: await ifAllowed('webhook-endpoints:administer', () =>
       countOf(
         listEndpoints(

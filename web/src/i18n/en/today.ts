@@ -24,6 +24,8 @@ export const today = {
   'today.late.since': 'Late',
   'today.attention': 'Needs attention',
   'today.unmatched': 'Unmatched payments',
+  'today.callsDue': 'Calls due',
+  'today.brokenPromises': 'Broken promises since {day}',
   'today.conflicts': 'Conflicts with manual payments',
   'today.rejected': 'Rejected notifications since {day}',
   'today.webhooks': 'Failing webhook endpoints',

@@ -26,6 +26,8 @@ export const today: Record<keyof typeof en, string> = {
   'today.late.since': 'Kuchelewa',
   'today.attention': 'Inahitaji kushughulikiwa',
   'today.unmatched': 'Malipo yasiyolinganishwa',
+  'today.callsDue': 'Simu za kupigwa',
+  'today.brokenPromises': 'Ahadi zilizovunjwa tangu {day}',
   'today.conflicts': 'Migongano na malipo yaliyoingizwa kwa mkono',
   'today.rejected': 'Arifa zilizokataliwa tangu {day}',
   'today.webhooks': 'Anwani za webhook zinazoshindwa',

@@ -27,7 +27,13 @@ export function Attention({ work }: { work: WorkQuery }) {
   );
 }
 
-function Rows({ rejectedNotifications: rejected, providers, proof, ...counts }: Work) {
+function Rows({
+  rejectedNotifications: rejected,
+  brokenPromises: broken,
+  providers,
+  proof,
+  ...counts
+}: Work) {
   return (
     <ul className="rows">
       <Count
@@ -48,6 +54,20 @@ function Rows({ rejectedNotifications: rejected, providers, proof, ...counts }: 
           label={t('today.rejected', { day: format.dayAndMonth(rejected.from) })}
           tone="bad"
           count={rejected.count}
+        />
+      )}
+      <Count
+        href="/call-list?called=yes"
+        label={t('today.callsDue')}
+        tone="warning"
+        count={counts.callsDue}
+      />
+      {broken && (
+        <Count
+          href="/call-list?called=yes"
+          label={t('today.brokenPromises', { day: format.dayAndMonth(broken.from) })}
+          tone="warning"
+          count={broken.count}
         />
       )}
       <Count href="/approvals" label={t('today.approvals')} tone="warning" count={counts.pendingApprovals} />
