@@ -20,12 +20,14 @@ export const PHONE_PROBLEMS = [
   'other_account',
 ] as const satisfies PhoneProblem[];
 
+const PHONE_FORMS =
+  'A national number, which is converted to the international form, or + and the 8 to 15 digits of a number of another country.';
+
 const phone = (format: string) =>
   Type.String({
     maxLength: 30,
     format,
-    description:
-      'A national number, which is converted to the international form, or + and the 8 to 15 digits of a number of another country.',
+    description: PHONE_FORMS,
     example: '+254712345678',
   });
 const Phone = phone('phone');
@@ -39,7 +41,7 @@ const secondPhone = (schema: ReturnType<typeof phone>) =>
   Type.Optional(
     Nullable({
       ...schema,
-      description: `Another number to call the customer. Payments of this number match no account. ${schema.description}`,
+      description: `Another number to call the customer. Payments of this number match no account. ${PHONE_FORMS}`,
     }),
   );
 

@@ -16,7 +16,7 @@ import {
 import type { Answer } from '../support/http.ts';
 
 const service = useService();
-const other = useInstance(service);
+const other = useInstance(service, {});
 const TODAY = '2026-11-02' as PlainDate;
 const OPENED = '2026-08-03'; // 13 weeks before: 2,000 + 13 × 400 are due
 
