@@ -696,12 +696,16 @@ describe('GET /accounts/:id/quote', () => {
     );
     const path = `/customers/${account.customerId}`;
     expect((await dataOf(service.call('PUT', path, { language: 'sw' }))).language).toBe('sw');
-    expect((await quoteOf(account.id)).explanation.sentence).toMatch(/^Malipo ya awali 2,000 \+ awamu 2 za 400/);
+    expect((await quoteOf(account.id)).explanation.sentence).toMatch(
+      /^Malipo ya awali 2,000 \+ awamu 2 za 400/,
+    );
     expect((await quoteOf(account.id, { lang: 'en' })).explanation).toEqual(english);
     const overview = await dataOf(service.call('GET', `/accounts/${account.id}/overview`));
     expect(overview.quote.explanation.language).toBe('sw');
     const statement = await dataOf(service.call('GET', `/accounts/${account.id}/statement`));
-    expect(statement.rows.map(({ description }: { description: string }) => description)).toContain('Malipo ya awali');
+    expect(statement.rows.map(({ description }: { description: string }) => description)).toContain(
+      'Malipo ya awali',
+    );
     await service.call('PUT', path, { language: null });
     expect((await quoteOf(account.id)).explanation.language).toBe('en');
   });

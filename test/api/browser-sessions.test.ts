@@ -303,11 +303,14 @@ describe('a request from a page of another origin', () => {
 });
 
 describe('the permissions of the signed-in user', () => {
-  it.each(['admin', 'manager', 'finance', 'agent', 'collector', 'viewer'])('are those of the role %s', async (role) => {
-    const token = await service.signInAs(role);
-    const { body } = await service.call('GET', '/auth/me', undefined, { token });
-    const expected = Object.entries<readonly string[]>(RIGHTS).filter(([, roles]) => roles.includes(role));
-    expect(body.data.permissions).toEqual(expected.map(([permission]) => permission));
-    expect(body.data.permissions.includes('users:administer')).toBe(role === 'admin');
-  });
+  it.each(['admin', 'manager', 'finance', 'agent', 'collector', 'viewer'])(
+    'are those of the role %s',
+    async (role) => {
+      const token = await service.signInAs(role);
+      const { body } = await service.call('GET', '/auth/me', undefined, { token });
+      const expected = Object.entries<readonly string[]>(RIGHTS).filter(([, roles]) => roles.includes(role));
+      expect(body.data.permissions).toEqual(expected.map(([permission]) => permission));
+      expect(body.data.permissions.includes('users:administer')).toBe(role === 'admin');
+    },
+  );
 });

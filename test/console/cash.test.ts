@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Answer } from '../support/http.ts';
 import { expectAccessible, HAS_BROWSER, newAccount, PASSWORD, PHONE, useConsole } from './console.ts';
 
 const CASH = 2;
@@ -15,7 +16,7 @@ describe.skipIf(!HAS_BROWSER)('the pages about cash', () => {
         headers: { authorization: `Bearer ${login.accessToken}`, 'content-type': 'application/json' },
         body: JSON.stringify(body),
       });
-      const { data, error } = await answer.json();
+      const { data, error } = (await answer.json()) as Answer['body'];
       expect(answer.status, JSON.stringify(error)).toBeLessThan(300);
       return data;
     };

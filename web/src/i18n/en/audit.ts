@@ -281,7 +281,6 @@ export const audit = {
   'auditField.userId': 'User',
   'auditField.countedMinor': 'Counted',
   'auditField.isEarlierCash': 'Difference is earlier cash',
-  'auditField.kind': 'Kind',
   'auditField.receivedMinor': 'Counted by the receiver',
   'auditField.slipNumber': 'Slip number',
   'auditField.statementDate': 'Date on the bank statement',

@@ -257,7 +257,6 @@ export const audit: Record<keyof typeof en, string> = {
   'auditField.userId': 'Mtumiaji',
   'auditField.countedMinor': 'Zilizohesabiwa',
   'auditField.isEarlierCash': 'Tofauti ni pesa za awali',
-  'auditField.kind': 'Aina',
   'auditField.receivedMinor': 'Zilizohesabiwa na mpokeaji',
   'auditField.slipNumber': 'Namba ya stakabadhi ya benki',
   'auditField.statementDate': 'Tarehe kwenye taarifa ya benki',
