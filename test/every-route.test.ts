@@ -549,7 +549,7 @@ describe('the routes of the running application', () => {
     expect(permissions).toEqual(rows.map((path) => [path, permissionOf(path.slice(0, -'/{id}'.length))]));
   });
 
-  it('accept an Idempotency-Key on every POST except for sign-in, checks, invitations, API keys, webhooks and uploads', () => {
+  it('accept an Idempotency-Key on every POST except for sign-in, checks, invitations, API keys, receipts, webhooks and uploads', () => {
     const paths = Object.entries(service.app.swagger().paths ?? {});
     const posts = paths.flatMap(([path, methods]) => (methods?.post ? [{ path, post: methods.post }] : []));
     const withoutKey = posts
@@ -565,6 +565,7 @@ describe('the routes of the running application', () => {
       '/api/auth/session',
       '/api/auth/session/refresh',
       '/api/customers/check',
+      '/api/payments/{id}/receipt',
       '/api/reconciliations/statements',
       '/api/users/invitations',
       '/api/users/{id}/invitations',

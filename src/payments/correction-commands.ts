@@ -8,6 +8,7 @@ import { requireAll } from '../rights.ts';
 import { requestApproval } from '../staff/approvals/commands.ts';
 import { alreadyPending, type DoneOrRequested } from '../staff/approvals/rules.ts';
 import { findPendingApproval } from '../staff/approvals/store.ts';
+import { changesHandedOverCash } from './cash/handed-over-commands.ts';
 import { type CorrectionFacts, correctionRefusal } from './correction-rules.ts';
 import { findReprocessable } from './notifications/store.ts';
 import { findReportedAlike, incomingManual } from './posting/manual-payment-rules.ts';
@@ -22,7 +23,7 @@ import { setReversed } from './store.ts';
 /**
  * Reverses a manual payment, and records a payment with the right amount in its place, in one database transaction. Both money events are
  * posted together, so the status of the account changes at most once. The new payment has the recorder of the old one, who has
- * the money. Above the approval limit, the correction is only requested.
+ * the money. Above the approval limit, or if the cash of the payment was handed over, the correction is only requested.
  * @returns the new payment.
  */
 export async function correctAmount(
@@ -51,8 +52,10 @@ export async function correctAmount(
     );
     if (refusal) throw refusal;
     if (!account) throw new Error(`The matched payment ${id} has no account.`);
+    const isAlwaysApproved = await changesHandedOverCash(tx, context, actor, payment);
     const requested = await requestApproval(tx, context, actor, {
       ...subject,
+      isAlwaysApproved,
       amountMinor,
       countedMinor: maxMinor(amountMinor, amountToApprove(payment, account)),
       reason,

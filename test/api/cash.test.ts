@@ -466,6 +466,33 @@ describe('cash that was handed over', () => {
     await post(finance, path);
   });
 
+  it('is corrected by finance only, also when it has been corrected before', async () => {
+    const first = await handedOverPayment();
+    const correct = (amount: number) => ({ amount, reason: 'typed wrongly' });
+    const path = (id: number) => `/payments/${id}/correct-amount`;
+    expect(await refusal(manager, 'POST', path(first), correct(30))).toMatchObject({ status: 403 });
+    const { id: second } = await post(finance, path(first), correct(30));
+    expect(await refusal(manager, 'POST', path(second), correct(35))).toMatchObject({ status: 403 });
+    await post(finance, path(second), correct(35));
+    await expectBooksToBalance(service.context);
+  });
+
+  it('is corrected with a second person at any amount if approvals are on', async () => {
+    const id = await handedOverPayment();
+    const body = { amount: 30, reason: 'typed wrongly' };
+    const { token } = finance;
+    const requested = await limited.call('POST', `/payments/${id}/correct-amount`, body, { token });
+    expect(requested.status, requested.text).toBe(202);
+    expect(await as(finance, 'GET', `/payments/${id}`)).toMatchObject({ status: 'matched' });
+  });
+
+  it('leaves the right amount in the hand of the recorder when it is corrected before', async () => {
+    const holder = await newHolder();
+    const id = await payCash(holder, 25);
+    await post(manager, `/payments/${id}/correct-amount`, { amount: 40, reason: 'typed wrongly' });
+    expect(await rowOf(holder)).toMatchObject({ inHand: 40 });
+  });
+
   it('is reversed by a manager while it is still in the hand', async () => {
     const holder = await newHolder();
     const id = await payCash(holder, 25);

@@ -7,6 +7,7 @@ import { expectBooksToBalance } from '../support/books.ts';
 import {
   accountNow,
   dataOf,
+  letAgentsRecordMobileMoney,
   newAccount,
   newCustomer,
   notify,
@@ -25,7 +26,8 @@ import { notification } from '../support/http.ts';
 import { eventually, until, untilPasses } from '../support/waiting.ts';
 import { type Cell, cell, workbook } from '../support/xlsx.ts';
 
-const service = useService();
+const service = useService({ AGENT_BACKDATING_DAYS: '365' });
+beforeAll(() => letAgentsRecordMobileMoney(service));
 useJobs(service);
 
 beforeAll(() => setToday(service, '2026-11-30'));

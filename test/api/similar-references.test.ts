@@ -13,6 +13,7 @@ import { expectBooksToBalance } from '../support/books.ts';
 import {
   accountNow,
   dataOf,
+  letAgentsRecordMobileMoney,
   newAccount,
   notify,
   pay,
@@ -32,6 +33,7 @@ import { until } from '../support/waiting.ts';
 // Staff type the letter O for the digit 0, and I for 1. Real transaction ids contain all of these.
 
 const service = useService();
+beforeAll(() => letAgentsRecordMobileMoney(service));
 beforeAll(() => setToday(service, '2026-11-30'));
 
 let references = 0;

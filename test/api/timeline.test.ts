@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { today } from '../../src/core/context.ts';
+import { addDays } from '../../src/core/values/dates.ts';
 import { newAccount, newCustomer, pay, reverse, useService } from '../support/harness.ts';
 import { runStatement } from '../support/statements.ts';
 
@@ -176,5 +178,31 @@ describe('the timeline', () => {
       expect(answer.status).toBe(400);
       expect(answer.body.error.details.fields[0].path).toBe(field);
     }
+  });
+});
+
+describe('a call in the timeline', () => {
+  it('has its result, its note and its promise, for those who may read calls', async () => {
+    const account = await newAccount(service, { activationDate: '2026-06-01' });
+    const promise = { amount: 400, date: addDays(today(service.context), 3) };
+    const body = { accountId: account.id, result: 'promise', note: 'After the market day', promise };
+    const saved = await service.call('POST', '/calls', body);
+    expect(saved.status, saved.text).toBe(201);
+    const { entries } = await timelineOf(`/accounts/${account.id}`, '?kind=call');
+    expect(entries).toMatchObject([
+      {
+        kind: 'call',
+        resource: 'call',
+        status: 'promise',
+        method: 'call',
+        reason: 'After the market day',
+        amount: 400,
+        dueDate: promise.date,
+      },
+    ]);
+    const agent = await service.tokenOf('agent');
+    const seen = await timelineOf(`/accounts/${account.id}`, '', agent);
+    expect(seen.kinds).not.toContain('call');
+    expect(kindsOf(seen.entries)).not.toContain('call');
   });
 });

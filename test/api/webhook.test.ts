@@ -7,6 +7,7 @@ import {
   accountNow,
   breakPosting,
   dataOf,
+  letAgentsRecordMobileMoney,
   move,
   newAccount,
   newAccountThatIs,
@@ -31,6 +32,7 @@ const MOBILE_MONEY = 1;
 const CASH = 2;
 
 const service = useService();
+beforeAll(() => letAgentsRecordMobileMoney(service));
 
 beforeEach(() => setToday(service, '2026-11-02'));
 afterAll(() => expectBooksToBalance(service.context));

@@ -3,9 +3,9 @@ import type { Currency } from '../../core/context.ts';
 import type { Language } from '../../core/http/fields.ts';
 import { type Minor, printedAmount } from '../../core/values/money.ts';
 import type { Printer } from '../../platform/printing/printer.ts';
-import type { StatementFigures } from './rules.ts';
+import { groupRows, type Row, type StatementFigures } from './rules.ts';
 import type { AccountStatement } from './view.ts';
-import { coverageOfRow, describeRow, printedSpelling } from './wording-rules.ts';
+import { coverageOfRow, describeRow, describeRun, printedSpelling } from './wording-rules.ts';
 
 /** The data of a printed statement. Date fields are YYYY-MM-DD. Dates in `description` and `detail` look like 2 Nov 2026. */
 export function statementDocument(
@@ -26,6 +26,23 @@ export function statementDocument(
   const { position, closing } = statement;
   const isDue = position.arrearsMinor > 0n;
   const spelling = printedSpelling(decimals, language);
+  const toRow = (row: Row) => ({
+    date: row.date,
+    type: row.type,
+    description: describeRow(row, terms, spelling),
+    detail: [row.money?.transactionRef, coverageOfRow(row, terms, spelling)].filter(Boolean).join(' · '),
+    due: cell(row.dueMinor),
+    paid: cell(row.paidMinor),
+    // The amount of a reversed payment is printed with a line through it.
+    struck: row.type === 'payment' && row.money?.reversedOn ? amount(row.amountMinor) : null,
+    ...figures(row),
+  });
+  /** A run of instalments has the balances after its last instalment. */
+  const toRun = (run: readonly Row[]) => ({
+    ...toRow(run.at(-1) as Row),
+    ...describeRun(run, terms, spelling),
+    due: cell(run.reduce((sum, { dueMinor }) => sum + dueMinor, 0n)),
+  });
   return {
     language,
     customer,
@@ -43,17 +60,9 @@ export function statementDocument(
       total: amount(BigInt(account.total_minor)),
     },
     opening: figures(statement.opening),
-    rows: statement.rows.map((row) => ({
-      date: row.date,
-      type: row.type,
-      description: describeRow(row, terms, spelling),
-      detail: [row.money?.transactionRef, coverageOfRow(row, terms, spelling)].filter(Boolean).join(' · '),
-      due: cell(row.dueMinor),
-      paid: cell(row.paidMinor),
-      // The amount of a reversed payment is printed with a line through it.
-      struck: row.type === 'payment' && row.money?.reversedOn ? amount(row.amountMinor) : null,
-      ...figures(row),
-    })),
+    rows: groupRows(statement.rows).map((group) =>
+      group.length === 1 ? toRow(group[0] as Row) : toRun(group),
+    ),
     totals: { due: amount(statement.totals.dueMinor), paid: amount(statement.totals.paidMinor) },
     closing: {
       ...figures(closing),

@@ -333,3 +333,34 @@ export function refuseTooMany(rows: number, most = MAX_ROWS): void {
     { path: 'to', message },
   ]);
 }
+
+/**
+ * The rows of a printed statement: instalments of the same amount without another row between them are one run, if all are paid or all are
+ * open. A daily plan has hundreds of instalments.
+ */
+export function groupRows(rows: readonly Row[]): Row[][] {
+  const groups: Row[][] = [];
+  for (const row of rows) {
+    const run = groups.at(-1);
+    const last = run?.at(-1);
+    if (last && belongsTo(last, row)) run?.push(row);
+    else groups.push([row]);
+  }
+  return groups;
+}
+
+function belongsTo(last: Row, row: Row): boolean {
+  const state = coverageOf(last);
+  return (
+    last.type === 'instalment' &&
+    row.type === 'instalment' &&
+    last.amountMinor === row.amountMinor &&
+    state !== 'partly' &&
+    state === coverageOf(row)
+  );
+}
+
+function coverageOf({ covers, amountMinor }: Row): 'open' | 'partly' | 'paid' {
+  if (covers.length === 0) return 'open';
+  return coveredBy(covers) === amountMinor ? 'paid' : 'partly';
+}

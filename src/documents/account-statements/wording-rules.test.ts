@@ -3,8 +3,8 @@ import { formatAccountNumber } from '../../accounts/account-number-rules.ts';
 import type { Terms } from '../../accounts/schedule/rules.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import type { Cover, MoneyMove } from './allocation-rules.ts';
-import type { AccountEvent, Row } from './rules.ts';
-import { coverageOfRow, describeRow, plainSpelling, printedSpelling } from './wording-rules.ts';
+import { type AccountEvent, groupRows, type Row } from './rules.ts';
+import { coverageOfRow, describeRow, describeRun, plainSpelling, printedSpelling } from './wording-rules.ts';
 
 const day = (text: string) => text as PlainDate;
 const DAY = day('2026-11-02');
@@ -157,5 +157,51 @@ describe('the coverage', () => {
 
   it('of the deposit is that of an item, too', () => {
     expect(coverageOfRow(row({ type: 'deposit', item: 0, amountMinor: 2000n }), TERMS, PLAIN)).toBe('open');
+  });
+});
+
+describe('a printed run of instalments', () => {
+  const instalment = (item: number, fields: Partial<Row> = {}) =>
+    row({ type: 'instalment', item, date: day(`2026-11-0${item}`), amountMinor: 500n, ...fields });
+  const paidOn = (date: string): Partial<Row> => ({
+    covers: [{ amountMinor: 500n, paymentDate: day(date) } as Cover],
+  });
+  const half: Partial<Row> = { covers: [{ amountMinor: 250n, paymentDate: DAY } as Cover] };
+
+  it('has the instalments between two other rows, apart by what is paid and by amount', () => {
+    const rows = [
+      row({ type: 'deposit', item: 0 }),
+      instalment(1, paidOn('2026-11-01')),
+      instalment(2, paidOn('2026-11-03')),
+      row({ type: 'payment' }),
+      instalment(3, paidOn('2026-11-03')),
+      instalment(4, half),
+      instalment(5),
+      instalment(6),
+      instalment(7, { amountMinor: 100n }),
+    ];
+    const groups = groupRows(rows);
+    expect(groups.flat()).toEqual(rows);
+    expect(groups.map((group) => group.map(({ item }) => item))).toEqual([
+      [0],
+      [1, 2],
+      [null],
+      [3],
+      [4],
+      [5, 6],
+      [7],
+    ]);
+  });
+
+  it('says which instalments, how many, when, and since when they are paid', () => {
+    const paid = [instalment(1, paidOn('2026-11-01')), instalment(2, paidOn('2026-11-03'))];
+    expect(describeRun(paid, TERMS, printedSpelling(2, 'en'))).toEqual({
+      description: 'Instalments 1 to 2 of 10: 2 × 5.00',
+      detail: '1 Nov 2026 – 2 Nov 2026 · paid 1 Nov 2026 – 3 Nov 2026',
+    });
+    expect(describeRun([instalment(5), instalment(6)], TERMS, printedSpelling(2, 'sw'))).toEqual({
+      description: 'Awamu ya 5 hadi 6 kati ya 10: 2 × 5.00',
+      detail: '5 Nov 2026 – 6 Nov 2026 · haijalipwa',
+    });
   });
 });

@@ -42,6 +42,7 @@ interface Words {
   opened(amount: string): string;
   deposit: string;
   instalment(item: number | null, count: number): string;
+  instalmentRun(first: number, last: number, count: number, amount: string): string;
   payment(method: string): string;
   reversedPayment(method: string, date: string): string;
   transferIn(account: string): string;
@@ -68,6 +69,8 @@ const WORDS: Record<Language, Words> = {
     opened: (amount) => `Account opened: ${amount} in total`,
     deposit: 'Deposit',
     instalment: (item, count) => `Instalment ${item} of ${count}`,
+    instalmentRun: (first, last, count, amount) =>
+      `Instalments ${first} to ${last} of ${count}: ${last - first + 1} × ${amount}`,
     payment: (method) => `Payment by ${method}`,
     reversedPayment: (method, date) => `Payment by ${method}, reversed on ${date}: does not count`,
     transferIn: (account) => `Credit received from ${account}`,
@@ -93,6 +96,8 @@ const WORDS: Record<Language, Words> = {
     opened: (amount) => `Akaunti imefunguliwa: jumla ${amount}`,
     deposit: 'Malipo ya awali',
     instalment: (item, count) => `Awamu ya ${item} kati ya ${count}`,
+    instalmentRun: (first, last, count, amount) =>
+      `Awamu ya ${first} hadi ${last} kati ya ${count}: ${last - first + 1} × ${amount}`,
     payment: (method) => `Malipo kwa ${method}`,
     reversedPayment: (method, date) => `Malipo kwa ${method}, yalibatilishwa ${date}: hayahesabiwi`,
     transferIn: (account) => `Salio la ziada limepokelewa kutoka ${account}`,
@@ -157,6 +162,31 @@ export function describeRow(
     default:
       return unreachable(type);
   }
+}
+
+/** The description and the detail of a run of `groupRows`, such as `Instalments 3 to 9 of 289: 7 × 60.00`, and its days. */
+export function describeRun(
+  run: readonly Row[],
+  { instalmentCount }: Terms,
+  { language, date, amount }: Spelling,
+): { description: string; detail: string } {
+  const words = WORDS[language];
+  const [first, last] = [run[0], run.at(-1)];
+  if (!first || !last) throw new Error('A run of instalments has no rows.');
+  const until = (from: PlainDate, to: PlainDate) =>
+    from === to ? date(from) : `${date(from)} – ${date(to)}`;
+  const payments = run.flatMap(({ covers }) => covers.map(({ paymentDate }) => paymentDate)).sort();
+  const [firstPaid, lastPaid] = [payments[0], payments.at(-1)];
+  const state = firstPaid && lastPaid ? words.paid(until(firstPaid, lastPaid)) : words.open;
+  return {
+    description: words.instalmentRun(
+      first.item ?? 0,
+      last.item ?? 0,
+      instalmentCount,
+      amount(first.amountMinor),
+    ),
+    detail: `${until(first.date, last.date)} · ${state}`,
+  };
 }
 
 function otherAccount(money: MoneyMove | null, words: Words): string {

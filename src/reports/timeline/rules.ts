@@ -15,6 +15,7 @@ export const TIMELINE_KINDS = {
   approval_end: { needs: ['approvals:read'], resource: 'approval' },
   invoice: { needs: ['invoices:read'], resource: 'invoice' },
   invoice_void: { needs: ['invoices:read'], resource: 'invoice' },
+  call: { needs: ['calls:read'], resource: 'call' },
   note: { needs: ['notes:read'], resource: 'note' },
   identity_check: { needs: ['kyc:read'], resource: 'customer' },
   // The old and new values of fields are for those who may change the fields.

@@ -41,13 +41,17 @@ const TimelineEntry = Type.Object(
     resource: Choice('Resource', RESOURCES),
     resourceId: Id,
     amount: Type.Optional(Money),
-    status: optionalText('The status after the entry, or the present status of the payment or request.'),
+    status: optionalText(
+      'The status after the entry, the present status of the payment or request, or the result of the call.',
+    ),
     previousStatus: optionalText(),
     reason: optionalText(),
     cause: optionalText(),
-    method: optionalText('The payment method, or the type of an identity check.'),
+    method: optionalText('The payment method, the type of an identity check, or `call` or `visit`.'),
     reference: optionalText('The reference of a payment, or the number of an invoice.'),
     action: optionalText('What needs approval.'),
+    dueDate: Type.Optional({ ...DateText, description: 'The day until which the customer promised to pay.' }),
+    isMistake: Type.Optional(Type.Boolean({ description: 'Whether the call was saved by mistake.' })),
     otherAccountNumber: optionalText('The account that received the credit.'),
     note: Type.Optional(
       Type.Object({

@@ -24,6 +24,8 @@ export interface EntryData {
   method?: string;
   reference?: string;
   action?: string;
+  dueDate?: PlainDate;
+  isMistake?: true;
   otherAccountId?: number;
   text?: string;
   pinned?: boolean;
@@ -175,6 +177,19 @@ const BRANCHES: Record<TimelineKind, Branch> = {
     account: 'r.account_id',
     resourceId: 'r.id',
     data: `'amountMinor', r.total_minor, 'reference', r.number, 'reason', r.void_reason`,
+  },
+  call: {
+    from: 'calls',
+    where: `account_id = ${ACCOUNTS}`,
+    time: 'created_at',
+    id: 'id',
+    user: 'r.created_by',
+    account: 'r.account_id',
+    resourceId: 'r.id',
+    data: `'method', r.kind, 'status', r.result, 'reason', r.note,
+      'amountMinor', (select p.amount_minor from promises p where p.call_id = r.id),
+      'dueDate', (select p.due_on from promises p where p.call_id = r.id),
+      'isMistake', (select true from call_mistakes m where m.call_id = r.id)`,
   },
   note: {
     from: 'notes',

@@ -11,6 +11,8 @@ export const history = {
   'history.older': 'Older entries',
   'history.valueDate': 'counts on {date}',
   'history.change': '{field}: {before} → {after}',
+  'history.byMistake': 'Saved by mistake',
+  'history.promisedUntil': 'promised until {date}',
   'history.pinned': 'Pinned note',
   'history.note.write': 'Write a note',
   'history.note.write.text':
@@ -36,6 +38,7 @@ export const history = {
   'timelineKind.approval_end': 'Approval decided',
   'timelineKind.invoice': 'Invoice issued',
   'timelineKind.invoice_void': 'Invoice voided',
+  'timelineKind.call': 'Call',
   'timelineKind.note': 'Note',
   'timelineKind.identity_check': 'Identity check',
   'timelineKind.customer_change': 'Customer changed',

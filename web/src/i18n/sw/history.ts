@@ -10,6 +10,8 @@ export const history = {
   'history.older': 'Matukio ya zamani',
   'history.valueDate': 'inahesabiwa {date}',
   'history.change': '{field}: {before} → {after}',
+  'history.byMistake': 'Imehifadhiwa kimakosa',
+  'history.promisedUntil': 'ameahidi hadi {date}',
   'history.pinned': 'Maelezo yaliyobandikwa',
   'history.note.write': 'Andika maelezo',
   'history.note.write.text':
@@ -35,6 +37,7 @@ export const history = {
   'timelineKind.approval_end': 'Idhini imeamuliwa',
   'timelineKind.invoice': 'Ankara imetolewa',
   'timelineKind.invoice_void': 'Ankara imebatilishwa',
+  'timelineKind.call': 'Simu',
   'timelineKind.note': 'Maelezo',
   'timelineKind.identity_check': 'Uhakiki wa utambulisho',
   'timelineKind.customer_change': 'Mteja amebadilishwa',

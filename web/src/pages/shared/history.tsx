@@ -209,6 +209,7 @@ const STATUS_NAMES = {
   approval_end: 'approvalStatus',
   invoice: 'invoiceStatus',
   identity_check: 'kycStatus',
+  call: 'callResult',
 } as const satisfies Partial<Record<Kind, string>>;
 
 function textOfStatus(kind: Kind, status: string): string | undefined {
@@ -219,13 +220,16 @@ function textOfStatus(kind: Kind, status: string): string | undefined {
 
 function Details({ entry, customerId }: { entry: Entry; customerId: number }) {
   const { kind, id, method, reference, reason, action, otherAccountNumber, note, changes } = entry;
+  const { dueDate, isMistake } = entry;
   const parts = [
-    method && (kind === 'identity_check' ? tValue('verificationType', method) : method),
+    isMistake && t('history.byMistake'),
+    method && nameOfMethod(kind, method),
+    dueDate && t('history.promisedUntil', { date: format.date(dueDate) }),
     reference,
     action && tValue('approvalAction', action),
     otherAccountNumber,
     reason && (kind === 'status' ? reasonInWords(reason) : reason),
-  ].filter((part) => part !== undefined && part !== '');
+  ].filter((part) => Boolean(part));
   return (
     <>
       {parts.length > 0 && <span>{parts.join(' · ')}</span>}
@@ -252,6 +256,11 @@ function Details({ entry, customerId }: { entry: Entry; customerId: number }) {
       )}
     </>
   );
+}
+
+function nameOfMethod(kind: Kind, method: string): string {
+  if (kind === 'identity_check') return tValue('verificationType', method);
+  return kind === 'call' ? tValue('callKind', method) : method;
 }
 
 interface NoteOfProps {
