@@ -555,6 +555,7 @@ create table commissions (
   updated_at timestamp(3) with time zone not null default business_now(),
   calculated_by bigint,
   payment_reference text,
+  is_derived boolean not null default false,
   constraint commissions_period_check CHECK ((period ~ '^\d{4}-(0[1-9]|1[0-2])$'::text)),
   constraint commissions_calculated_by_fkey FOREIGN KEY (calculated_by) REFERENCES users(id),
   constraint commissions_employee_id_fkey FOREIGN KEY (employee_id) REFERENCES employees(id),

@@ -92,7 +92,8 @@ export async function calculateCommission(context: Context, actor: Actor, body: 
     }
     const calculated = await replaceLines(tx, commission.id, lines, {
       totalMinor,
-      calculatedBy: actor.userId,
+      actor,
+      isDerived: sales.length === 0,
     });
     await audit(tx, actor, {
       action: 'commission.calculate',
@@ -122,7 +123,10 @@ export async function changeCommission(
   return inTransaction(context.db, async (tx) => {
     const commission = await lockCommission(tx, id);
     if (!commission) throw notFound('commission', id);
-    if (commission.status === status) return withLines(tx, commission);
+    if (commission.status === status) {
+      refuseOtherReference(commission, paymentReference?.trim());
+      return withLines(tx, commission);
+    }
     checkCommissionMove(commission.status, status);
     if (status === 'paid' && !confirmed.includes('month_not_ended') && !hasEnded(commission.period, day)) {
       throw unconfirmed([{ code: 'month_not_ended', message: PAYMENT_WARNINGS.month_not_ended }]);
@@ -158,9 +162,26 @@ function checkPaymentReference(status: CommissionStatus, paymentReference: strin
     throw invalidField('paymentReference', 'is only allowed with the status paid');
 }
 
+/** A commission is paid once, so a second reference may be a second payment. */
+function refuseOtherReference({ id, payment_reference }: CommissionRow, given: string | undefined): void {
+  if (given === undefined || given === payment_reference) return;
+  const known =
+    payment_reference === null ? 'without a reference' : `with the reference ${payment_reference}`;
+  throw new AppError('DUPLICATE_ENTRY', `The commission is already paid, ${known}.`, {
+    details: { resource: 'commission', field: 'paymentReference', id },
+  });
+}
+
 /** Where money above a limit needs a second person, this is also so for commissions, of any amount. */
 function checkPayer({ config }: Context, { userId }: Actor, { calculated_by }: CommissionRow): void {
-  if (config.approvalLimitMinor === undefined || userId === null || userId !== calculated_by) return;
+  if (config.approvalLimitMinor === undefined) return;
+  if (userId === null) {
+    throw new AppError(
+      'FORBIDDEN',
+      'A user must mark a commission as paid, not an API key: APPROVAL_LIMIT is set.',
+    );
+  }
+  if (userId !== calculated_by) return;
   throw new AppError(
     'FORBIDDEN',
     'You calculated this commission, so another user must mark it as paid: APPROVAL_LIMIT is set.',

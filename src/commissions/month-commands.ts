@@ -9,8 +9,9 @@ import { statusBefore } from './status-rules.ts';
 import { findEmployeesToCalculate, lockCommissionsOfMonth } from './store.ts';
 
 /**
- * Calculates the commission of each employee who sold an account in the month, or who has an unpaid commission for it, from the sales of
- * the month. Each commission is calculated on its own, so after a failure, a repeat calculates all again. Paid commissions stay.
+ * Calculates the commission of each employee who sold an account in the month, from the sales of the month. Each commission is calculated on
+ * its own, so after a failure, a repeat calculates all again. A commission stays as it is if it is approved or paid, or if sales were
+ * named for it.
  */
 export async function calculateMonth(context: Context, actor: Actor, period: string): Promise<void> {
   checkPeriod(period, today(context));

@@ -25,6 +25,7 @@ import {
   unclaimedSaleList,
 } from './schema.ts';
 import {
+  countKept,
   countUncalculated,
   findCommission,
   listCommissions,
@@ -133,14 +134,15 @@ export function commissionRoutes(api: Api, context: Context): void {
   api.put(
     '/commissions/payments/:id',
     {
-      config: { access: 'commissions:approve', errors: ['NOT_FOUND'], confirmable: true },
+      config: { access: 'commissions:approve', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'], confirmable: true },
       schema: {
         tags,
         operationId: 'changeCommissionStatus',
         summary: 'Approve a commission or mark it paid',
         description:
           'Approves a calculated commission, or marks an approved one as paid. To pay a month that has not ended, send a `confirmation`. If ' +
-          'APPROVAL_LIMIT is set, a user cannot mark a commission as paid that the same user has calculated.',
+          'APPROVAL_LIMIT is set, a user marks it as paid, but not the user who has calculated it or created the API key that did. A paid commission ' +
+          'with another `paymentReference` is DUPLICATE_ENTRY.',
         params: IdParams,
         body: CommissionChanges,
         response: { 200: Envelope(Commission, 'Commission changed.') },
@@ -183,8 +185,8 @@ export function commissionRoutes(api: Api, context: Context): void {
         operationId: 'calculateCommissionMonth',
         summary: 'Calculate the commissions of all employees for a month',
         description:
-          'Calculates the commission of each employee who sold an account in the month, or who has an unpaid commission for it, as ' +
-          '`POST /commissions/calculate` with `includeDerived`. Paid commissions stay. A repeat calculates all again.',
+          'Calculates the commission of each employee who sold an account in the month, as `POST /commissions/calculate` without `salesData`. ' +
+          'Commissions stay as they are if they are approved or paid, or if `salesData` named sales for them. A repeat calculates the others again.',
         params: MonthParams,
         response: { 200: Envelope(CommissionMonth, 'Month calculated.') },
       },
@@ -228,8 +230,12 @@ export function commissionRoutes(api: Api, context: Context): void {
   );
 
   async function readMonth(from: Db | Tx, period: string) {
-    const [sums, employees] = await Promise.all([sumMonth(from, period), countUncalculated(from, period)]);
-    return toMonth(period, { sums, uncalculated: employees }, currency);
+    const [sums, uncalculated, kept] = await Promise.all([
+      sumMonth(from, period),
+      countUncalculated(from, period),
+      countKept(from, period),
+    ]);
+    return toMonth(period, { sums, uncalculated, kept }, currency);
   }
 
   api.get(

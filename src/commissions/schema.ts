@@ -161,6 +161,10 @@ export const CommissionMonth = Type.Object(
     uncalculated: Type.Integer({
       description: 'The number of employees who sold an account in the month and have no commission for it.',
     }),
+    kept: Type.Integer({
+      description:
+        'The number of unpaid commissions that a calculation of the month leaves as they are: approved ones, and those for which sales were named.',
+    }),
     calculated: MonthSums,
     approved: MonthSums,
     paid: MonthSums,
@@ -172,6 +176,7 @@ export const CommissionMonth = Type.Object(
         period: '2026-11',
         currency: 'KES',
         uncalculated: 0,
+        kept: 0,
         calculated: { count: 1, total: 570 },
         approved: { count: 0, total: 0 },
         paid: { count: 0, total: 0 },
@@ -188,7 +193,9 @@ const commissionProperties = {
   total: Money,
   currency: Type.String(),
   calculatedBy: Nullable(
-    Type.Integer({ description: 'The id of the user who calculated it last. Null for an API key.' }),
+    Type.Integer({
+      description: 'The id of the user who calculated it last, or who created the API key that did.',
+    }),
   ),
   paidAt: Nullable(Timestamp),
   paymentReference: Nullable(Type.String()),

@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely';
 import { statusesIn } from '../accounts/status/rules.ts';
+import type { Actor } from '../core/context.ts';
 import type { Db, Tx } from '../core/database/db.ts';
 import { literalList } from '../core/database/literal-list.ts';
 import { LostRace, violatedCheck, violatedUnique } from '../core/database/postgres-errors.ts';
@@ -92,7 +93,7 @@ export async function replaceLines(
   tx: Tx,
   id: number,
   lines: readonly NewLine[],
-  { totalMinor, calculatedBy }: { totalMinor: Minor; calculatedBy: number | null },
+  { totalMinor, actor, isDerived }: { totalMinor: Minor; actor: Actor; isDerived: boolean },
 ) {
   await tx.deleteFrom('commission_lines').where('commission_id', '=', id).execute();
   const rows = lines.map((line, index) => ({ ...line, commission_id: id, line_number: index + 1 }));
@@ -105,7 +106,9 @@ export async function replaceLines(
     .set({
       status: 'calculated',
       total_minor: totalMinor,
-      calculated_by: calculatedBy,
+      calculated_by:
+        actor.userId ?? sql`(select created_by from api_keys where id = ${actor.apiKey?.id ?? null}::bigint)`,
+      is_derived: isDerived,
       updated_at: sql`business_now()`,
     })
     .where('id', '=', id)
@@ -304,13 +307,26 @@ export async function sumMonth(db: Db, period: string): Promise<MonthSum[]> {
   return rows;
 }
 
-/** The employees whose commission of the month can be calculated: who sold an account in it, or have an unpaid commission for it. */
+/**
+ * The employees whose commission the calculation of a month makes or replaces: who sold an account in the month and have no commission for
+ * it, or one that nobody has approved and for which no sale was named.
+ */
 export async function findEmployeesToCalculate(db: Db, period: string): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     select e.id from employees e left join commissions c on c.employee_id = e.id and c.period = ${period}
-    where c.status is distinct from 'paid' and (c.id is not null or ${soldIn(period)})
+    where case when c.id is null then ${soldIn(period)} else c.status = 'calculated' and c.is_derived end
     order by e.id`.execute(db);
   return rows.map(({ id }) => id);
+}
+
+/** The number of unpaid commissions that the calculation of a month leaves as they are. */
+export async function countKept(db: Db, period: string): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from commissions
+    where period = ${period} and (status = 'approved' or (status = 'calculated' and not is_derived))`.execute(
+    db,
+  );
+  return rows[0]?.count ?? 0;
 }
 
 /** The number of employees who sold an account in the month, and have no commission for it. */

@@ -49,7 +49,7 @@ export function toCommissionSummary(row: CommissionRow, currency: Currency) {
 
 export function toMonth(
   period: string,
-  { sums, uncalculated }: { sums: readonly MonthSum[]; uncalculated: number },
+  { sums, uncalculated, kept }: { sums: readonly MonthSum[]; uncalculated: number; kept: number },
   currency: Currency,
 ) {
   const ofStatus = (status: CommissionStatus) => {
@@ -60,6 +60,7 @@ export function toMonth(
     period,
     currency: currency.code,
     uncalculated,
+    kept,
     calculated: ofStatus('calculated'),
     approved: ofStatus('approved'),
     paid: ofStatus('paid'),

@@ -1,5 +1,13 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { dataOf, newAccount, setToday, startInstance, useService, wrongFields } from '../support/harness.ts';
+import {
+  dataOf,
+  newAccount,
+  newApiKey,
+  setToday,
+  startInstance,
+  useService,
+  wrongFields,
+} from '../support/harness.ts';
 
 const service = useService();
 beforeAll(() => setToday(service, '2026-11-28'));
@@ -69,6 +77,39 @@ describe('the commissions of a month', () => {
     ]);
   });
 
+  it('are calculated without touching what is approved, or was calculated with named sales', async () => {
+    const approved = await newSeller(1);
+    await dataOf(calculate());
+    await dataOf(change({ status: 'approved', total: 456 }));
+    const named = await newSeller(1);
+    const salesData = [{ productId: 1, amount: 100, saleDate: `${period}-03` }];
+    await dataOf(service.call('POST', '/commissions/calculate', { employeeId: named, period, salesData }));
+    const other = await newSeller(1);
+    for (const employeeId of [approved, named])
+      await newAccount(service, { employeeId, activationDate: `${period}-20` });
+
+    expect(await dataOf(calculate())).toMatchObject({ kept: 2, approved: { count: 1, total: 456 } });
+    expect(await commissions()).toMatchObject([
+      { employeeId: approved, status: 'approved', total: 456 },
+      { employeeId: named, total: 2 },
+      { employeeId: other, total: 456 },
+    ]);
+  });
+
+  it('refuse a second reference of a payment, and repeat the first', async () => {
+    await newSeller(1);
+    await dataOf(calculate());
+    await dataOf(change({ status: 'approved', total: 456 }));
+    await dataOf(change({ status: 'paid', total: 456, paymentReference: 'A1' }));
+    const [{ id }] = await commissions();
+    const pay = (paymentReference: string) =>
+      service.call('PUT', `/commissions/payments/${id}`, { status: 'paid', paymentReference });
+    expect((await pay('A1')).status).toBe(200);
+    const refused = await pay('B2');
+    expect([refused.status, refused.body.error.code]).toEqual([409, 'DUPLICATE_ENTRY']);
+    expect(await commissions()).toMatchObject([{ paymentReference: 'A1' }]);
+  });
+
   it('are not approved with another sum than the user saw', async () => {
     const seller = await newSeller(1);
     await dataOf(calculate());
@@ -121,6 +162,8 @@ describe('the commissions of a month', () => {
       status: 'paid',
     });
     expect(single.status).toBe(403);
+    const { key } = await newApiKey(service, 'finance');
+    expect((await change({ status: 'paid', total: 912 }, as(key))).status).toBe(403);
     const finance = await service.tokenOf('finance');
     expect(await dataOf(change({ status: 'paid', total: 912 }, as(finance)))).toMatchObject({
       paid: { count: 2 },

@@ -383,6 +383,7 @@ export interface Commissions {
   created_at: Generated<TimestampColumn>;
   employee_id: Int8;
   id: Generated<Int8>;
+  is_derived: Generated<boolean>;
   paid_at: TimestampColumn | null;
   payment_reference: string | null;
   period: string;

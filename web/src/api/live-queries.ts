@@ -12,6 +12,7 @@ export interface LiveEvent {
 const TODAY = '/api/reports/today';
 const MONEY = '/api/reports/today/money';
 const ACCOUNT = '/api/accounts/{id}/overview';
+const HISTORY = ['/api/customers/{id}/timeline', '/api/accounts/{id}/timeline'];
 /**
  * Queries are read once for all events that arrive within this time, by kind of query. The work of today counts the rows of several
  * lists, and a report reads many rows. The service gives the same money of today for a minute.
@@ -32,13 +33,21 @@ export function kindOf(path: string): Kind {
  * for `product`.
  */
 const PATHS: Readonly<Partial<Record<Resource, readonly string[]>>> = {
-  account: ['/api/accounts*', '/api/call-list*', '/api/approvals*', '/api/reports*'],
-  call: ['/api/calls*', '/api/call-list*', '/api/call-results', '/api/promises*', TODAY],
+  account: ['/api/accounts*', '/api/call-list*', '/api/approvals*', '/api/reports*', ...HISTORY],
+  call: ['/api/calls*', '/api/call-list*', '/api/call-results', '/api/promises*', TODAY, ...HISTORY],
+  note: ['/api/customers/{id}/notes*', ...HISTORY],
   promise: ['/api/promises*', '/api/call-list*', '/api/call-results', TODAY],
-  payment: ['/api/payments*', '/api/accounts*', '/api/approvals*', '/api/reports*', '/api/reconciliations*'],
-  approval: ['/api/approvals*', '/api/payments/{id}*', '/api/accounts/{id}*', TODAY],
-  payment_request: ['/api/payment-requests*', ACCOUNT],
-  invoice: ['/api/invoices*', ACCOUNT],
+  payment: [
+    '/api/payments*',
+    '/api/accounts*',
+    '/api/approvals*',
+    '/api/reports*',
+    '/api/reconciliations*',
+    ...HISTORY,
+  ],
+  approval: ['/api/approvals*', '/api/payments/{id}*', '/api/accounts/{id}*', TODAY, ...HISTORY],
+  payment_request: ['/api/payment-requests*', ACCOUNT, ...HISTORY],
+  invoice: ['/api/invoices*', ACCOUNT, ...HISTORY],
   status_query: ['/api/status-queries*'],
   notification: ['/api/notifications*', '/api/payments*', TODAY],
   provider_statement: ['/api/reconciliations*'],

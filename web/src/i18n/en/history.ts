@@ -47,6 +47,7 @@ export const history = {
   'changedField.lastName': 'Last name',
   'changedField.email': 'E-mail',
   'changedField.phone': 'Phone',
+  'changedField.secondPhone': 'Second phone',
   'changedField.nationalId': 'National ID',
   'changedField.language': 'Language',
   'changedField.externalId': 'External ID',

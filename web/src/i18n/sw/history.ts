@@ -46,6 +46,7 @@ export const history = {
   'changedField.lastName': 'Jina la ukoo',
   'changedField.email': 'Barua pepe',
   'changedField.phone': 'Simu',
+  'changedField.secondPhone': 'Simu ya pili',
   'changedField.nationalId': 'Kitambulisho cha taifa',
   'changedField.language': 'Lugha',
   'changedField.externalId': 'Kitambulisho cha nje',
