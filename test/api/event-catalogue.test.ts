@@ -540,6 +540,12 @@ describe('a change publishes', () => {
     );
   });
 
+  walk('the file of a list', async () => {
+    await publishes([['list.exported', { list: 'customers', rowCount: 0 }]], () =>
+      ok(service.call('GET', `/customers.csv?search=${PERSONAL.lastName}x`)),
+    );
+  });
+
   walk('external ids', async () => {
     const account = await newAccount(service);
     const payment = await pay(service, account.id, 10);
@@ -660,6 +666,12 @@ function pathOf({ type, resource, resourceId, data }: Data): string {
   if (resource === 'commission_rule') return '/commissions/rules';
   if (resource === 'configuration') return '/products';
   if (resource === 'promise') return '/promises';
+  if (resource === 'list') return '/audit';
+  if (type === 'cash_handover.started') return '/cash/own';
+  if (resource === 'cash_handover') return `/cash/hand-overs/${resourceId}`;
+  if (resource === 'cash_count' || resource === 'cash_settlement') {
+    return `/${resource.replace('_', '/')}s/${resourceId}`;
+  }
   if (resource === 'commission') return `/commissions/payments/${resourceId}`;
   if (resource === 'provider_statement') return `/reconciliations/statements/${resourceId}`;
   if (resource === 'invitation') return `/users/invitations/${resourceId}`;

@@ -21,7 +21,7 @@ import {
 import { PATIENT, until, untilPasses } from '../support/waiting.ts';
 
 const DAY = '2026-11-02';
-const service = useService();
+const service = useService({ CASH_COUNTS: 'on' });
 useJobs(service);
 
 /** The ids of the rows to damage, by name. */
@@ -106,7 +106,30 @@ beforeAll(async () => {
   await bodyOf('POST', '/commissions/rules', { rateBasisPoints: 500 });
   const sale = { employeeId: 1, period: '2026-11', salesData: [{ accountId: account.id }] };
   ids.commission = (await bodyOf('POST', '/commissions/calculate', sale)).id;
+  await countCash();
 });
+
+/** Counts the cash of the admin, takes a part to the bank, and settles a difference. */
+async function countCash(): Promise<void> {
+  const [finance, manager] = [await service.signInAs('finance'), await service.signInAs('manager')];
+  const send = async (token: string, path: string, body: object = {}) => {
+    const answer = await service.call('POST', `/cash${path}`, body, { token });
+    expect(answer.status, answer.text).toBeLessThan(300);
+    return answer.body.data;
+  };
+  const ofCash = { paymentMethodId: 2 };
+  const opening = await send(service.adminToken, '/counts', { ...ofCash, counted: 500 });
+  await send(finance, `/counts/${opening.id}/confirm`, { isEarlierCash: true });
+  ids.openingCount = opening.id;
+  const deposit = await send(service.adminToken, '/hand-overs', { ...ofCash, slipNumber: 'S1', amount: 20 });
+  await send(finance, `/hand-overs/${deposit.id}/confirm`, { statementDate: DAY, statementText: 'CASH S1' });
+  ids.deposit = deposit.id;
+  const short = await send(service.adminToken, '/counts', { ...ofCash, counted: 470 });
+  await send(service.adminToken, `/counts/${short.id}/explain`, { reason: 'lost' });
+  const difference = { kind: 'difference', holderId: opening.holderId, amount: -10, reason: 'agreed' };
+  ids.settlement = (await send(finance, '/settlements', { ...ofCash, ...difference })).id;
+  await send(manager, `/settlements/${ids.settlement}/confirm`);
+}
 
 class Undo extends Error {}
 
@@ -550,6 +573,21 @@ const DAMAGES: [name: string, damage: string, named: Record<string, [table: stri
      insert into account_status_changes (account_id, from_status, to_status, changed_on)
       values (:completed, 'completed', 'active', '2026-11-02')`,
     { statuses: ['accounts', ':completed'] },
+  ],
+  [
+    'cash that a count took could be counted again',
+    'delete from cash_count_entries where entry_id = (select max(entry_id) from cash_count_entries)',
+    { cash_in_hand: ['payment_methods', '2'], cash_counts: ['cash_counts', ':openingCount'] },
+  ],
+  [
+    'a deposit of cash has another amount',
+    'update cash_handovers set amount_minor = amount_minor + 1 where id = :deposit',
+    { cash_handovers: ['cash_handovers', ':deposit'] },
+  ],
+  [
+    'a settlement of cash has another amount',
+    'update cash_settlements set amount_minor = amount_minor - 1 where id = :settlement',
+    { cash_settlements: ['cash_settlements', ':settlement'] },
   ],
 ];
 
