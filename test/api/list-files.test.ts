@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import http from 'node:http';
 import { parse } from 'csv-parse/sync';
 import { sql } from 'kysely';
@@ -51,6 +50,21 @@ describe('GET /{list}.csv', () => {
     const head = answer.text.replace('\ufeff', '').trim().split(',');
     const single = Object.entries(payment as object).filter(([, value]) => !Array.isArray(value));
     expect(head).toEqual(single.map(([name]) => name));
+  });
+
+  it('says who recorded and who reversed a payment', async () => {
+    const { id: accountId } = await newAccount(service);
+    const { id } = await pay(service, accountId, 700);
+    await service.call('POST', `/payments/${id}/reverse`, { reason: 'typed twice' });
+    const [row] = await rowsOf(`/payments.csv?filter[id]=${id}`);
+    const [payment] = await dataOf(service.call('GET', `/payments?filter[id]=${id}`));
+    expect(payment.recordedBy).toEqual(expect.any(String));
+    expect(row).toMatchObject({
+      recordedBy: payment.recordedBy,
+      reversedBy: payment.reversedBy,
+      isCorrectable: 'false',
+    });
+    expect(row?.reversedBy).not.toBe('');
   });
 
   it('protects spreadsheets from formulas that people have typed', async () => {
@@ -133,16 +147,39 @@ describe('the file of a list with many rows', () => {
   });
 
   it('ends its transaction when the client goes away', async () => {
-    const path = `${service.origin}/api/payments.csv?filter[source]=import`;
-    const headers = { authorization: `Bearer ${service.adminToken}` };
-    const request = http.get(path, { headers, agent: false });
-    request.on('error', () => {});
-    const [response] = (await once(request, 'response')) as [http.IncomingMessage];
-    response.pause();
+    const { request, stalled } = download();
+    await stalled;
     await eventually(cursors).toBe(1);
     request.destroy();
     await eventually(cursors).toBe(0);
   });
+
+  it('leaves a connection to others while two downloads of one user stall', async () => {
+    const [first, second] = [download(), download()];
+    await Promise.race([first.stalled, second.stalled]);
+    await eventually(cursors).toBe(1);
+    const path = '/payments.csv?filter[id]=0';
+    expect(await rowsOf(path, await service.tokenOf('manager'))).toEqual([]);
+    first.request.destroy();
+    second.request.destroy();
+    await eventually(cursors).toBe(0);
+    expect(await rowsOf(path)).toEqual([]);
+  });
+
+  /** Starts a download by the admin. `stalled` resolves when the first bytes have come, which nobody reads. */
+  function download() {
+    const path = `${service.origin}/api/payments.csv?filter[source]=import`;
+    const headers = { authorization: `Bearer ${service.adminToken}` };
+    const request = http.get(path, { headers, agent: false });
+    request.on('error', () => {});
+    const stalled = new Promise<void>((resolve) => {
+      request.once('response', (response) => {
+        response.pause();
+        resolve();
+      });
+    });
+    return { request, stalled };
+  }
 
   /** The number of files that are being read from the database. */
   async function cursors(): Promise<number> {

@@ -29,7 +29,7 @@ import { listRequests } from '../../mobile-money/payment-requests/store.ts';
 import { requestsFound } from '../../mobile-money/payment-requests/view.ts';
 import { Payment, paymentList } from '../../payments/schema.ts';
 import { listPayments } from '../../payments/store.ts';
-import { toPayment } from '../../payments/view.ts';
+import { toDetailedPayments } from '../../payments/view.ts';
 import { type Permission, requireAll } from '../../rights.ts';
 import { type FileOfList, openListFile } from './commands.ts';
 
@@ -64,7 +64,7 @@ export function listFileRoutes(api: Api, context: Context, streams: RowStreams):
     expandedBy: ({ expand }) => choicesOf(expand),
     async read(db, actor, plan) {
       const page = await listPayments(db, plan);
-      const payments = page.rows.map((row) => toPayment(row, currency));
+      const payments = await toDetailedPayments(db, actor, page.rows, currency);
       return { ...page, rows: await expandAccountsOf(db, actor, payments, plan.expand) };
     },
   });
