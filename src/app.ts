@@ -216,7 +216,7 @@ export function buildApp({
     authRoutes(api, context, { parts, sessions });
     browserSessionRoutes(api, context, { parts, sessions });
     settingsRoutes(api, context, version);
-    userRoutes(api, context, (userId) => cashLeftBehind(context, userId));
+    userRoutes(api, context, (user) => cashLeftBehind(context, user));
     apiKeyRoutes(api, context);
     customerRoutes(api, context, bulkSlots);
     kycRoutes(api, context);

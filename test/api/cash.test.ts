@@ -5,6 +5,7 @@ import { CASH_CHECKS } from '../../src/reports/proof/cash-checks-store.ts';
 import { runCheck } from '../../src/reports/proof/store.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import { newAccount, startInstanceForTest, useInstance, useService } from '../support/harness.ts';
+import { eventually } from '../support/waiting.ts';
 
 const CASH = 2;
 const service = useService({ CASH_COUNTS: 'on', CASH_CEILING: '1000' });
@@ -199,6 +200,48 @@ describe('a cash count', () => {
       status: 400,
       message: 'paymentMethodId: must refer to a payment method with cash: true',
     });
+  });
+});
+
+describe('a payment method with cash', () => {
+  it('stays cash once somebody has counted it, and can be deactivated', async () => {
+    const change = async (id: number, body: object) => {
+      const { status, body: answer } = await service.call('PUT', `/payment-methods/${id}`, body, {
+        token: manager.token,
+      });
+      return { status, error: answer.error, data: answer.data };
+    };
+    const { id } = await post(manager, '/payment-methods', {
+      code: 'petty_cash',
+      name: 'Petty cash',
+      cash: true,
+    });
+    expect(await change(id, { cash: false })).toMatchObject({ status: 200, data: { cash: false } });
+    expect(await change(id, { cash: true })).toMatchObject({ status: 200, data: { cash: true } });
+    await post(await newPerson('agent'), '/cash/counts', { paymentMethodId: id, counted: 5 });
+    const refused = await change(id, { cash: false });
+    expect(refused).toMatchObject({ status: 409, error: { code: 'VALIDATION_ERROR' } });
+    expect(refused.error.details.fields).toEqual([
+      {
+        path: 'cash',
+        message:
+          'must stay true, because staff have counted cash of this method. To end its use, send active: false.',
+      },
+    ]);
+    expect(await change(id, { active: false, cash: true })).toMatchObject({ status: 200 });
+  });
+
+  it('stays cash, or gets no count, if the two come at the same time', async () => {
+    const { id } = await post(manager, '/payment-methods', { code: 'box', name: 'Cash box', cash: true });
+    const agent = await newPerson('agent');
+    const [changed, counted] = await Promise.all([
+      service.call('PUT', `/payment-methods/${id}`, { cash: false }, { token: manager.token }),
+      service.call('POST', '/cash/counts', { paymentMethodId: id, counted: 5 }, { token: agent.token }),
+    ]);
+    expect([
+      [409, 201],
+      [200, 400],
+    ]).toContainEqual([changed.status, counted.status]);
   });
 });
 
@@ -414,6 +457,74 @@ describe('a settlement', () => {
     expect(await rowOf(cashier)).toMatchObject({ inHand: 450 });
     await expectBooksToBalance(service.context);
   });
+
+  it('closes the cash of a holder whose new role may not count it', async () => {
+    const holder = await newHolder('agent', 80);
+    const cashier = await newHolder('finance');
+    const body = settlementOf(holder, { kind: 'closing', counted: 80 });
+    expect(await refusal(cashier, 'POST', '/cash/settlements', body)).toMatchObject({ status: 400 });
+    const changeRole = async (role: string) =>
+      (await service.call('PUT', `/users/${holder.id}`, { role })).body.message;
+    expect(await changeRole('manager')).toBe('User changed.');
+    expect(await changeRole('collector')).toBe(
+      'User changed. The user still holds cash: KES 80 (Cash). Finance and a second person must close it.',
+    );
+    expect(await rowOf(holder)).toMatchObject({ active: false, inHand: 80 });
+    const { id } = await post(cashier, '/cash/settlements', body);
+    expect(await post(manager, `/cash/settlements/${id}/confirm`)).toMatchObject({ status: 'confirmed' });
+    expect(await rowOf(holder)).toMatchObject({ inHand: 0, openDifference: 0 });
+    expect(await rowOf(cashier)).toMatchObject({ inHand: 80 });
+    await expectBooksToBalance(service.context);
+  });
+
+  it('closes the cash of a holder who gives the reason of a difference at the same time', async () => {
+    const holder = await newHolder('agent', 100);
+    const cashier = await newHolder('finance');
+    const short = await count(holder, 70);
+    await service.call('PUT', `/users/${holder.id}`, { active: false });
+    const { id } = await post(
+      cashier,
+      '/cash/settlements',
+      settlementOf(holder, { kind: 'closing', counted: 60 }),
+    );
+    let confirmed: Promise<unknown> | undefined;
+    await service.context.db.transaction().execute(async (tx) => {
+      await sql`
+        update cash_counts set status = 'closed', reason = 'lost', closed_at = now() where id = ${short.id}`.execute(
+        tx,
+      );
+      confirmed = post(manager, `/cash/settlements/${id}/confirm`);
+      confirmed.catch(() => {}); // It is awaited below.
+      await eventually(waitingForCount).toBe(1);
+    });
+    expect(await confirmed).toMatchObject({ status: 'confirmed', amount: -40 });
+    expect(await as(finance, 'GET', `/cash/counts/${short.id}`)).toMatchObject({ reason: 'lost' });
+    expect(await rowOf(holder)).toMatchObject({ inHand: 0, openDifference: 0 });
+  });
+
+  it('is not rejected by the holder, but can be taken back by its requester', async () => {
+    const holder = await newHolder('manager', 100);
+    const short = await count(holder, 70);
+    await post(holder, `/cash/counts/${short.id}/explain`, { reason: 'lost' });
+    const body = settlementOf(holder, { kind: 'difference', amount: -30 });
+    const { id } = await post(finance, '/cash/settlements', body);
+    const path = `/cash/settlements/${id}/reject`;
+    expect(await refusal(holder, 'POST', path, { reason: 'not me' })).toMatchObject({
+      status: 403,
+      code: 'FORBIDDEN',
+    });
+    expect(await post(finance, path, { reason: 'wrong amount' })).toMatchObject({ status: 'rejected' });
+  });
+
+  /** The number of statements that wait for the lock of a count. */
+  async function waitingForCount(): Promise<number> {
+    const { rows } = await sql<{ n: number }>`
+      select count(*)::int as n from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query like '%cash_counts%'`.execute(
+      service.context.db,
+    );
+    return rows[0]?.n ?? 0;
+  }
 });
 
 describe('cash that was handed over', () => {

@@ -2,10 +2,10 @@ import { event } from '../../changes/events/change-rules.ts';
 import { audit } from '../../changes/events/change-store.ts';
 import type { Actor, Context } from '../../core/context.ts';
 import { inTransaction } from '../../core/database/transactions.ts';
-import { notFound } from '../../core/http/errors.ts';
+import { AppError, notFound } from '../../core/http/errors.ts';
 import { withTrimmed } from '../../core/values/text.ts';
 import type { NewPaymentMethod, PaymentMethodChanges } from './schema.ts';
-import { insertPaymentMethod, lockPaymentMethod, updatePaymentMethod } from './store.ts';
+import { hasCashHolder, insertPaymentMethod, lockPaymentMethod, updatePaymentMethod } from './store.ts';
 
 export async function createPaymentMethod(context: Context, actor: Actor, sent: NewPaymentMethod) {
   const body = withTrimmed(sent, 'name');
@@ -23,7 +23,10 @@ export async function createPaymentMethod(context: Context, actor: Actor, sent: 
   });
 }
 
-/** The code never changes, because other programs use it to identify the payment method. */
+/**
+ * The code never changes, because other programs use it to identify the payment method. A method whose cash somebody has counted stays
+ * cash, because the cash in the hands of staff would be in no count and in no check any more.
+ */
 export async function changePaymentMethod(
   context: Context,
   actor: Actor,
@@ -34,6 +37,7 @@ export async function changePaymentMethod(
   return inTransaction(context.db, async (tx) => {
     const before = await lockPaymentMethod(tx, id);
     if (!before) throw notFound('payment_method', id);
+    if (body.cash === false && before.cash && (await hasCashHolder(tx, id))) throw countedCash();
     const method = await updatePaymentMethod(tx, id, body);
     await audit(tx, actor, {
       action: 'payment_method.change',
@@ -44,5 +48,14 @@ export async function changePaymentMethod(
       event: event('payment_method.updated', { changedFields: Object.keys(body) }),
     });
     return method;
+  });
+}
+
+function countedCash(): AppError {
+  const message =
+    'must stay true, because staff have counted cash of this method. To end its use, send active: false.';
+  return new AppError('VALIDATION_ERROR', `cash: ${message}`, {
+    status: 409,
+    details: { fields: [{ path: 'cash', message }] },
   });
 }

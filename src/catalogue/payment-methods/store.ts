@@ -55,6 +55,13 @@ export function lockPaymentMethod(tx: Tx, id: number): Promise<PaymentMethodRow 
   return tx.selectFrom('payment_methods').select(METHOD).where('id', '=', id).forUpdate().executeTakeFirst();
 }
 
+/** Whether somebody has counted cash of the method. The transaction has locked the method, so nobody starts to count meanwhile. */
+export async function hasCashHolder(tx: Tx, id: number): Promise<boolean> {
+  const { rows } = await sql<{ found: boolean }>`
+    select exists (select from cash_holders where payment_method_id = ${id}) as found`.execute(tx);
+  return rows[0]?.found ?? false;
+}
+
 export function listPaymentMethods(db: Db, plan: ListPlan) {
   return fetchPage<PaymentMethodRow>(db, plan, {
     select: sql`select ${columnList(METHOD)} from payment_methods m`,

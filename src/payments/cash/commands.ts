@@ -14,6 +14,7 @@ import {
   checkSettlement,
   type HandoverRow,
   type HolderKey,
+  hasLeft,
   notStarted,
   openCount,
   personOf,
@@ -346,7 +347,7 @@ export async function requestSettlement(
     if (!holder) throw notFound('user', holderId, 'holderId');
     const counts = await store.lockHolders(tx, [holderId, requestedBy], paymentMethodId);
     if (kind === 'closing') {
-      if (holder.active) throw invalidField('holderId', 'must refer to a user who is not active');
+      if (!hasLeft(holder)) throw notLeft();
       if (countedMinor !== 0n && !counts.get(requestedBy)) throw notStarted('paymentMethodId');
     } else {
       checkSettlement(amountMinor ?? 0n, await store.sumOpenDifference(tx, { holderId, paymentMethodId }));
@@ -411,6 +412,7 @@ export async function confirmSettlement(context: Context, actor: Actor, id: numb
   });
 }
 
+/** Rejects a settlement. Its requester can take it back like this, but nobody rejects a settlement of their own cash. */
 export async function rejectSettlement(
   context: Context,
   actor: Actor,
@@ -422,9 +424,10 @@ export async function rejectSettlement(
   return inTransaction(context.db, async (tx) => {
     const { settlement } = await lockSettlementAndHolders(tx, id);
     if (settlement.status !== 'requested') throw refusedSettlementMove(settlement, 'rejected');
+    const decidedBy = requireSecondPerson(actor, [settlement.holder_id]);
     const ended = await store.endSettlement(tx, id, {
       status: 'rejected',
-      decidedBy: personOf(actor),
+      decidedBy,
       decisionReason: reason,
     });
     await audit(tx, actor, {
@@ -467,11 +470,11 @@ async function closeHolder(
   { number, decidedBy }: { number: number; decidedBy: number },
 ): Promise<void> {
   const holder = await store.findCashUser(tx, holderId);
-  if (holder?.active) throw invalidField('holderId', 'must refer to a user who is not active');
+  if (holder && !hasLeft(holder)) throw notLeft();
   for (const handover of await store.lockPendingHandovers(tx, { holderId, paymentMethodId })) {
     await withdraw(tx, actor, handover);
   }
-  const last = await store.findLastCount(tx, { holderId, paymentMethodId });
+  const last = await store.lockLastCount(tx, { holderId, paymentMethodId });
   if (last?.status === 'open') {
     if (last.number === 1) {
       if (last.counted_by === decidedBy) throw new LostRace('the opening count has another counter');
@@ -520,8 +523,7 @@ async function lockHolder(tx: Tx, { holderId, paymentMethodId }: HolderKey): Pro
 }
 
 async function requireCashMethod(tx: Tx, id: number): Promise<void> {
-  const methods = await store.findCashMethods(tx);
-  if (!methods.some((method) => method.id === id)) {
+  if (!(await store.lockCashMethod(tx, id))) {
     throw invalidField('paymentMethodId', 'must refer to a payment method with cash: true');
   }
 }
@@ -532,6 +534,13 @@ async function requireReceiver(tx: Tx, id: number): Promise<void> {
   if (!user.active || !mayDo(user, 'cash:count')) {
     throw invalidField('toUserId', 'must refer to an active user who may count cash');
   }
+}
+
+function notLeft(): AppError {
+  return invalidField(
+    'holderId',
+    'must refer to a user who is not active, or who may not count cash any more',
+  );
 }
 
 function closedCount(id: number): AppError {

@@ -434,7 +434,8 @@ export function cashRoutes(api: Api, context: Context): void {
         tags,
         operationId: 'rejectCashSettlement',
         summary: 'Reject a settlement',
-        description: 'The requester can also reject the own request.',
+        description:
+          'The caller must not be the holder. The requester can take the settlement back like this.',
         params: SecondParams,
         body: CashReason,
         response: { 200: Envelope(Settlement, 'Settlement rejected.') },

@@ -4,6 +4,7 @@ import type {
   CashHandoverStatus,
   CashSettlementStatus,
   Row,
+  UserRole,
 } from '../../core/database/tables.ts';
 import { AppError, illegalMove, invalidField } from '../../core/http/errors.ts';
 import type { Minor } from '../../core/values/money.ts';
@@ -57,6 +58,14 @@ export function requireCashCounts({ CASH_COUNTS }: Pick<CashSettings, 'CASH_COUN
 export function personOf(actor: Actor): number {
   if (actor.userId === null) throw new AppError('FORBIDDEN', 'Only a person may do this.');
   return actor.userId;
+}
+
+/**
+ * Whether a holder can neither count nor hand over cash any more: a user who is not active, or whose role does not count cash. Then
+ * finance closes the cash of the holder.
+ */
+export function hasLeft({ active, role }: { active: boolean; role: UserRole }): boolean {
+  return !active || !mayDo({ role }, 'cash:count');
 }
 
 /** Users without `cash:read` see their own counts and hand-overs. */

@@ -205,7 +205,7 @@ export const NewSettlement = Type.Object(
   {
     kind: Choice('CashSettlementKind', KINDS, {
       description:
-        '`difference` settles differences of a holder. `closing` ends the cash of a holder who is not active any more.',
+        '`difference` settles differences of a holder. `closing` ends the cash of a holder who is not active, or may not count cash, any more.',
     }),
     holderId: Id,
     paymentMethodId: Id,
@@ -348,7 +348,9 @@ export const CashOverview = Type.Object(
       Type.Object({
         holderId: Id,
         holder: Type.String(),
-        active: Type.Boolean({ description: 'False for a holder who left.' }),
+        active: Type.Boolean({
+          description: 'False for a holder who left: not active, or with a role that may not count cash.',
+        }),
         paymentMethodId: Id,
         paymentMethod: Type.String(),
         isStarted: Type.Boolean({

@@ -24,6 +24,12 @@ export async function findCashMethods(db: Db): Promise<CashMethod[]> {
   return rows;
 }
 
+/** Whether it is a method with cash. It stays one until the transaction ends: changes of methods wait for this lock, payments do not. */
+export async function lockCashMethod(tx: Tx, id: number): Promise<boolean> {
+  const { rows } = await sql`select from payment_methods where id = ${id} and cash for key share`.execute(tx);
+  return rows.length > 0;
+}
+
 /** A person who counts cash, or could. */
 export interface CashUser {
   id: number;
@@ -195,6 +201,14 @@ export async function findLastCount(db: Db, { holderId, paymentMethodId }: Holde
   const { rows } = await sql<CashCountRow>`
     select * from cash_counts where holder_id = ${holderId} and payment_method_id = ${paymentMethodId}
     order by number desc limit 1`.execute(db);
+  return rows[0];
+}
+
+/** Locks the last count of a holder, which can be explained or confirmed at the same time. The transaction has locked the holder. */
+export async function lockLastCount(tx: Tx, { holderId, paymentMethodId }: HolderKey) {
+  const { rows } = await sql<CashCountRow>`
+    select * from cash_counts where holder_id = ${holderId} and payment_method_id = ${paymentMethodId}
+    order by number desc limit 1 for no key update`.execute(tx);
   return rows[0];
 }
 

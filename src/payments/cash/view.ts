@@ -3,9 +3,10 @@ import { inSnapshot } from '../../core/database/transactions.ts';
 import { notFound } from '../../core/http/errors.ts';
 import type { Minor } from '../../core/values/money.ts';
 import { mayDo, rolesWith } from '../../rights.ts';
-import { isAboveCeiling, personOf, visibleTo } from './rules.ts';
+import { hasLeft, isAboveCeiling, personOf, visibleTo } from './rules.ts';
 import type { CashCount, Handover, Settlement } from './schema.ts';
 import {
+  type CashUser,
   countWaiting,
   countWaitingFor,
   findCashMethods,
@@ -185,7 +186,7 @@ export async function readOverview({ db, currency, config }: Context, actor: Act
         return {
           holderId: row.holderId,
           holder: row.holder,
-          active: row.active,
+          active: !hasLeft(row),
           paymentMethodId: row.paymentMethodId,
           paymentMethod: row.method,
           isStarted: row.countedMinor !== null,
@@ -222,14 +223,15 @@ export async function readCashWork({ db, config }: Context, actor: Actor) {
 }
 
 /**
- * A sentence about the cash that a user still has, for a warning before or after the user is deactivated. Undefined if there is none.
+ * A sentence about the cash that a user left behind, for a warning after the user was deactivated or got a role that does not count
+ * cash. Undefined if there is no cash, or if the user can still count it.
  */
 export async function cashLeftBehind(
   { db, config, currency }: Pick<Context, 'db' | 'config' | 'currency'>,
-  userId: number,
+  user: Pick<CashUser, 'id' | 'role' | 'active'>,
 ): Promise<string | undefined> {
-  if (config.CASH_COUNTS === 'off') return undefined;
-  const rows = await findHolderRows(db, userId);
+  if (config.CASH_COUNTS === 'off' || !hasLeft(user)) return undefined;
+  const rows = await findHolderRows(db, user.id);
   const open = rows.flatMap((row) => {
     const inHandMinor = inHandOf(row) ?? 0n;
     const isSettled = inHandMinor === 0n && row.openDifferenceMinor === '0' && row.openCountId === null;

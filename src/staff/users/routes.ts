@@ -17,17 +17,19 @@ import {
 } from './invitation-schema.ts';
 import { getInvitation, listInvitations } from './invitation-store.ts';
 import { NewUserBody, User, UserChanges, userList } from './schema.ts';
-import { getUser, listUsers, lockAdmins, lockUser } from './store.ts';
+import { getUser, listUsers, lockAdmins, lockUser, type UserRow } from './store.ts';
 import { toUser } from './view.ts';
 
+type LeavingUser = Pick<UserRow, 'id' | 'role' | 'active'>;
+
 /**
- * @param leftBehind - a sentence about what the user still holds for the company, for a warning when the user is deactivated. It is
- *   passed, because the features that know it import this one.
+ * @param leftBehind - a sentence about what the user still holds for the company, for a warning when the user was
+ *   deactivated or got another role. It is passed, because the features that know it import this one.
  */
 export function userRoutes(
   api: Api,
   context: Context,
-  leftBehind: (userId: number) => Promise<string | undefined>,
+  leftBehind: (user: LeavingUser) => Promise<string | undefined>,
 ): void {
   api.get(
     '/users',
@@ -92,8 +94,8 @@ export function userRoutes(
         summary: 'Change a user',
         description:
           'A new password or `active: false` ends all sessions of the user within 5 seconds. A new role applies to ' +
-          'existing sessions within 5 seconds, too. The last active admin cannot be disabled or get another role. If a deactivated user ' +
-          'still holds cash, `message` says so.',
+          'existing sessions within 5 seconds, too. The last active admin cannot be disabled or get another role. If a user who is ' +
+          'deactivated, or whose new role may not count cash, still holds cash, `message` says so.',
         params: IdParams,
         body: UserChanges,
         response: { 200: Envelope(User, 'User changed.') },
@@ -108,7 +110,9 @@ export function userRoutes(
       const user = await ifUnchanged(context, request, lock, (txContext) =>
         changeUser(txContext, actorOf(request), request.params.id, request.body),
       );
-      const warning = request.body.active === false ? await leftBehind(user.id) : undefined;
+      const { active, role } = request.body;
+      const mayLeaveCash = active === false || role !== undefined;
+      const warning = mayLeaveCash ? await leftBehind(user) : undefined;
       return ok(toUser(user), warning === undefined ? 'User changed.' : `User changed. ${warning}`);
     },
   );
