@@ -2,7 +2,7 @@ import { event } from '../../changes/events/change-rules.ts';
 import { audit } from '../../changes/events/change-store.ts';
 import type { Actor, Context } from '../../core/context.ts';
 import { inTransaction } from '../../core/database/transactions.ts';
-import { AppError, notFound } from '../../core/http/errors.ts';
+import { type AppError, invalidField, notFound } from '../../core/http/errors.ts';
 import { withTrimmed } from '../../core/values/text.ts';
 import type { NewPaymentMethod, PaymentMethodChanges } from './schema.ts';
 import { hasCashHolder, insertPaymentMethod, lockPaymentMethod, updatePaymentMethod } from './store.ts';
@@ -54,8 +54,5 @@ export async function changePaymentMethod(
 function countedCash(): AppError {
   const message =
     'must stay true, because staff have counted cash of this method. To end its use, send active: false.';
-  return new AppError('VALIDATION_ERROR', `cash: ${message}`, {
-    status: 409,
-    details: { fields: [{ path: 'cash', message }] },
-  });
+  return invalidField('cash', message);
 }
