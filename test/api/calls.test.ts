@@ -109,6 +109,26 @@ describe('the call list', () => {
     expect(await idsBy('daysPastDue:desc')).toEqual([longer.id, never.id, shorter.id]);
     expect(await idsBy('lastCalledAt:desc')).toEqual([shorter.id, longer.id]);
     expect(await idsBy('lastCalledAt:asc')).toEqual([longer.id, shorter.id]);
+    expect(await idsBy('lastCalledAt:asc&filter[lastCalledAt][isnull]=true')).toEqual([never.id]);
+    expect(await idsBy('lastCalledAt:asc&filter[lastCalledAt][isnull]=false')).toEqual([
+      longer.id,
+      shorter.id,
+    ]);
+  });
+
+  it('gives all accounts that were never called page by page, also in the order of the last call', async () => {
+    const customer = await newCustomer(service);
+    const accounts = [];
+    for (let n = 0; n < 3; n++) accounts.push(await lateAccount({ customerId: customer.id }));
+    const seen: number[] = [];
+    let after: string | null = '';
+    while (after !== null) {
+      const query = `filter[customerId]=${customer.id}&filter[lastCalledAt][isnull]=true&sort=lastCalledAt:asc`;
+      const answer: Answer = await service.call('GET', `/call-list?${query}&limit=1&after=${after}`);
+      seen.push(...answer.body.data.map(({ id }: { id: number }) => id));
+      after = answer.body.pagination.nextCursor;
+    }
+    expect(seen).toEqual(accounts.map(({ id }) => id));
   });
 
   it('has a form with all late accounts of the phone, and what can be promised', async () => {
@@ -201,8 +221,21 @@ describe('a lease of the phones', () => {
     expect((await lease(id, one.token)).status).toBe(409);
     await saved(id, { result: 'no_answer' }, two.token);
     expect((await lease(id, one.token)).status).toBe(200);
-    await dataOf(service.call('DELETE', '/call-list/lease', undefined, { token: one.token }));
+    await dataOf(service.call('DELETE', `/call-list/${id}/lease`, undefined, { token: one.token }));
     expect((await lease(id, two.token)).status).toBe(200);
+  });
+
+  it('of the next customer stays, if leaving the one before arrives late', async () => {
+    const [one, two] = [await newOfficer(), await newOfficer()];
+    const [before, next] = [await lateAccount(), await lateAccount()];
+    await dataOf(lease(before.id, one.token));
+    await dataOf(lease(next.id, one.token));
+    const leave = (id: number) =>
+      dataOf(service.call('DELETE', `/call-list/${id}/lease`, undefined, { token: one.token }));
+    await leave(before.id);
+    expect((await lease(next.id, two.token)).status).toBe(409);
+    await leave(next.id);
+    expect((await lease(next.id, two.token)).status).toBe(200);
   });
 
   it('is one for each officer, and a manager takes it over', async () => {
@@ -298,6 +331,23 @@ describe('the result of a call', () => {
     expect(await isShown(accounts[0].id)).toBe(true);
   });
 
+  it('can be for a phone that an earlier version stored, and that would be refused today', async () => {
+    const phone = '+254071234567';
+    const { id, customerId } = await lateAccount();
+    await service.context.db.updateTable('customers').set({ phone }).where('id', '=', customerId).execute();
+    expect(await saved(id, { result: 'no_answer', phone })).toMatchObject({ phone });
+    expect(wrongFields(await record(id, { result: 'no_answer', phone: '+254071234568' }))).toEqual(['phone']);
+  });
+
+  it('has a note with line breaks, but without characters that change the direction of text', async () => {
+    const { id } = await lateAccount();
+    const note = 'Paid already.\nHas the receipt.';
+    expect(await saved(id, { result: 'dispute', note })).toMatchObject({ note });
+    expect(wrongFields(await record(id, { result: 'dispute', note: 'paid \u202edesrever' }))).toEqual([
+      'note',
+    ]);
+  });
+
   it('dispute hides the account until a manager closes it', async () => {
     const { id } = await lateAccount();
     const officer = await newOfficer();
@@ -391,6 +441,28 @@ describe('a promise', () => {
     expect(await statesOf(id)).toEqual(['kept']);
     await dataOf(service.call('POST', `/payments/${late.id}/reverse`, { reason: 'entered by mistake' }));
     expect(await statesOf(id)).toEqual(['broken']);
+  });
+
+  it('does not count money from before it that is corrected after it', async () => {
+    const officer = await newOfficer();
+    const { id } = await lateAccount();
+    at('09:00:00');
+    const { id: paymentId } = await pay(service, id, 100);
+    at('10:00:00');
+    await promise(id, 400, '2026-11-03', officer.token);
+    at('11:00:00');
+    let last = paymentId;
+    for (const amount of [400, 500]) {
+      const body = { amount, reason: 'typed wrongly' };
+      last = (await dataOf(service.call('POST', `/payments/${last}/correct-amount`, body))).id;
+    }
+    setToday(service, '2026-11-04');
+    expect(await statesOf(id)).toEqual(['broken']);
+    const { rows } = await dataOf(service.call('GET', '/call-results?from=2026-11-02'));
+    expect(rows.find(({ userId }: { userId: number }) => userId === officer.id)).toMatchObject({
+      broken: 1,
+      collected: 0,
+    });
   });
 
   it('is replaced by a new one in time, and is broken if it had replaced one itself', async () => {
@@ -504,6 +576,29 @@ describe('the results of officers', () => {
       keptValueShare: { numerator: 0, denominator: 400 },
       collected: 400,
     });
+  });
+
+  it('leave out payments that the officer corrected, also if another person corrects them again', async () => {
+    const manager = await newOfficer({ role: 'manager' });
+    const { id } = await lateAccount();
+    await saved(id, { result: 'promise', promise: { amount: 400, date: '2026-11-05' } }, manager.token);
+    setToday(service, '2026-11-04');
+    const { id: paymentId } = await pay(service, id, 10);
+    const correct = (corrected: number, amount: number, token = service.adminToken) => {
+      const body = { amount, reason: 'typed wrongly' };
+      return dataOf(service.call('POST', `/payments/${corrected}/correct-amount`, body, { token }));
+    };
+    const shareOf = async () => {
+      const { rows } = await dataOf(service.call('GET', '/call-results?from=2026-11-02'));
+      return rows.find(({ userId }: { userId: number }) => userId === manager.id).keptShare.numerator;
+    };
+    const corrected = await correct(paymentId, 400, manager.token);
+    setToday(service, '2026-11-06');
+    const [shown] = await dataOf(service.call('GET', `/promises?filter[accountId]=${id}`));
+    expect(shown.state).toBe('kept');
+    expect(await shareOf()).toBe(0);
+    await correct(corrected.id, 450);
+    expect(await shareOf()).toBe(0);
   });
 
   it('give each payment once, to the officer of the latest contact within seven days', async () => {

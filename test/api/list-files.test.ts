@@ -73,12 +73,15 @@ describe('GET /{list}.csv', () => {
     expect(row).toMatchObject({ firstName: "'=1+1", phone: `'${customer.phone}` });
   });
 
-  it.each(['/invoices.csv', '/credit-moves.csv', '/payment-requests.csv', '/commissions/payments.csv'])(
-    '%s exists',
-    async (path) => {
-      expect(await rowsOf(path)).toEqual([]);
-    },
-  );
+  it.each([
+    '/call-list.csv',
+    '/invoices.csv',
+    '/credit-moves.csv',
+    '/payment-requests.csv',
+    '/commissions/payments.csv',
+  ])('%s exists', async (path) => {
+    expect(await rowsOf(path)).toEqual([]);
+  });
 
   it('refuses pages and filters that the list does not have, with the name of the parameter', async () => {
     const { status, body } = await service.call('GET', '/accounts.csv?page=2&filter[colour]=red');

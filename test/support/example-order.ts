@@ -86,7 +86,7 @@ export const ENDINGS = [
   'POST /api/cash/settlements',
   'POST /api/cash/settlements/{id}/confirm',
   'POST /api/cash/settlements/{id}/reject',
-  'DELETE /api/call-list/lease',
+  'DELETE /api/call-list/{id}/lease',
   'POST /api/calls/{id}/close-dispute',
   'POST /api/calls/{id}/mark-mistake',
   'POST /api/customers/bulk',

@@ -116,7 +116,7 @@ export const callListList = defineList(
   'a.metadata',
 );
 
-export const CALL_LIST_DESCRIPTION = `Late accounts with the statuses ${CALLED_STATUSES.join(', ')}, or with those of \`filter[status]\`. The longest late come first with \`sort=nextDueDate:asc\`, which an index returns. \`after\` avoids counting all rows. A sort by \`lastCalledAt\` lists only accounts that were called; \`filter[lastCalledAt][isnull]=true\` finds the others.`;
+export const CALL_LIST_DESCRIPTION = `Late accounts with the statuses ${CALLED_STATUSES.join(', ')}, or with those of \`filter[status]\`. The longest late come first with \`sort=nextDueDate:asc\`, which an index returns. \`after\` avoids counting all rows. A sort by \`lastCalledAt\` lists only accounts that were called; with \`filter[lastCalledAt][isnull]=true\`, it lists only the others, in the order in which they were created.`;
 
 const FormAccount = Type.Object(
   {

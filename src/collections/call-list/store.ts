@@ -44,13 +44,21 @@ interface CallListFilters {
 }
 
 export function listEntries(db: Db, query: ListPlan & CallListFilters, day: PlainDate) {
-  const { filters, shown = 'to_call', lateness = 'late' } = query;
+  const { shown = 'to_call', lateness = 'late' } = query;
+  const ofLastCall = query.filters.filter(({ field }) => field.name === 'lastCalledAt');
+  const isNeverCalled =
+    ofLastCall.length > 0 &&
+    ofLastCall.every(({ operator, values }) => operator === 'isnull' && values[0] === true);
+  const filters = isNeverCalled
+    ? query.filters.filter((filter) => !ofLastCall.includes(filter))
+    : query.filters;
   // An index on last_called_at returns the rows in the order of the page. A join that also kept accounts without a call would have to
   // sort all late accounts.
-  const isByCall = query.order.some(({ field }) => field.name === 'lastCalledAt');
+  const isByCall = !isNeverCalled && query.order.some(({ field }) => field.name === 'lastCalledAt');
   const columns = accountColumns(day);
   const hasStatus = filters.some(({ field }) => field.name === 'status');
-  return fetchPage<ShownAccountRow>(db, query, {
+  const plan = { ...query, filters };
+  return fetchPage<ShownAccountRow>(db, plan, {
     select: isByCall ? SELECT_CALLED : SELECT_ENTRIES,
     from: isByCall ? CALLED : ENTRIES,
     where: [
@@ -60,11 +68,17 @@ export function listEntries(db: Db, query: ListPlan & CallListFilters, day: Plai
         : sql<boolean>`a.status in ${literalList(CALLED_STATUSES)}`,
       ...conditionOfShown(shown, day),
       ...(isByCall ? [sql<boolean>`s.last_called_at is not null`] : []),
+      ...(isNeverCalled ? [sql<boolean>`s.last_called_at is null`] : []),
     ],
     ...columns,
     // Both are never null in the order of the list, so an index returns the rows in both directions: no account of the list is without
-    // a due date, and the sort by the last call leaves out accounts without a call.
-    computed: { ...columns.computed, nextDueDate: sql`a.next_due_date`, lastCalledAt: sql`s.last_called_at` },
+    // a due date, and the sort by the last call leaves out accounts without a call. If only such accounts are wanted, the time when they
+    // were created stands for the call, because a cursor cannot continue after null.
+    computed: {
+      ...columns.computed,
+      nextDueDate: sql`a.next_due_date`,
+      lastCalledAt: isNeverCalled ? sql`a.created_at` : sql`s.last_called_at`,
+    },
   });
 }
 

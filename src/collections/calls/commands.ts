@@ -28,7 +28,7 @@ import {
   refreshStates,
 } from './store.ts';
 
-/** Saves the result of a call or a visit, and frees the phones that the user had leased. */
+/** Saves the result of a call or a visit, and frees the phones of the customer that the user had leased. */
 export async function recordCall(context: Context, actor: Actor, body: NewCall) {
   const day = today(context);
   const userId = personOf(actor);
@@ -58,7 +58,7 @@ export async function recordCall(context: Context, actor: Actor, body: NewCall) 
     const promise =
       body.promise && (await makePromise(tx, context, { callId, accountId, userId }, body.promise));
     await refreshStates(tx, affected);
-    await freeLeases(tx, userId);
+    await freeLeases(tx, userId, phonesOf(customer));
     await audit(tx, actor, {
       action: 'call.record',
       resource: 'call',
@@ -182,10 +182,15 @@ export async function leasePhones(context: Context, actor: Actor, accountId: num
   });
 }
 
-/** Ends the reservation of the user who leaves the form of an account. */
-export async function leavePhones(context: Context, actor: Actor): Promise<void> {
+/**
+ * Ends the reservation of the user who leaves the form of an account. The user may already have reserved the phones of another customer,
+ * because requests can overtake each other. That reservation stays.
+ */
+export async function leavePhones(context: Context, actor: Actor, accountId: number): Promise<void> {
   const userId = personOf(actor);
-  await inTransaction(context.db, (tx) => freeLeases(tx, userId));
+  await inTransaction(context.db, async (tx) =>
+    freeLeases(tx, userId, phonesOf(await getCalledCustomer(tx, accountId))),
+  );
 }
 
 /** @throws AppError with status 409 and the name of the user who is calling one of the phones now. */
@@ -214,9 +219,13 @@ async function getCall(tx: Tx, id: number): Promise<CallRow> {
 
 function calledPhone({ config }: Context, sent: string | undefined, customer: CalledCustomer): string {
   if (sent === undefined) return customer.phone;
+  const phones = phonesOf(customer);
+  // An earlier version may have stored a number that would not be accepted today. It can be called nevertheless.
+  const stored = phones.find((one) => one === sent.trim());
+  if (stored !== undefined) return stored;
   const phone = requireChangedPhone(sent, null, config.PHONE_REGION);
-  if (!phonesOf(customer).includes(phone)) {
-    throw invalidField('phone', `must be a phone of the customer: ${phonesOf(customer).join(' or ')}`);
+  if (!phones.includes(phone)) {
+    throw invalidField('phone', `must be a phone of the customer: ${phones.join(' or ')}`);
   }
   return phone;
 }

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Db, Tx } from '../../core/database/db.ts';
 import { LEASE_MINUTES } from './rules.ts';
 
@@ -40,14 +40,20 @@ export async function takeLeases(
     where l.user_id = excluded.user_id or l.expires_at <= business_now() or ${takeOver}
     returning phone`.execute(tx);
   if (rows.length < phones.length) return false;
-  await freeLeases(tx, userId, phones);
+  await free(tx, userId, sql`phone <> all(${phones}::text[])`);
   return true;
 }
 
-/** Frees the phones of a user. A phone that another user is taking over at this moment is skipped. */
-export async function freeLeases(tx: Tx, userId: number, kept: readonly string[] = []): Promise<void> {
+/** Frees those of the phones that the user has leased. */
+export function freeLeases(tx: Tx, userId: number, phones: readonly string[]): Promise<void> {
+  return free(tx, userId, sql`phone = any(${phones}::text[])`);
+}
+
+/** A phone that another user is taking over at this moment is skipped. */
+async function free(tx: Tx, userId: number, condition: RawBuilder<unknown>): Promise<void> {
   await sql`
     delete from call_leases where phone in (
-      select phone from call_leases where user_id = ${userId} and phone <> all(${kept}::text[])
-      for update skip locked)`.execute(tx);
+      select phone from call_leases where user_id = ${userId} and ${condition} for update skip locked)`.execute(
+    tx,
+  );
 }

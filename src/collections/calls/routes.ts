@@ -43,7 +43,7 @@ export function callRoutes(api: Api, context: Context): void {
         operationId: 'recordCall',
         summary: 'Record a call or a visit',
         description:
-          'A call never changes. 409 if another user is calling one of the phones of the customer now; the message has the name. Frees the phones that the user has leased. A promise replaces the open promise of the account.',
+          'A call never changes. 409 if another user is calling one of the phones of the customer now; the message has the name. Frees the phones of the customer that the user has leased. A promise replaces the open promise of the account.',
         body: NewCall,
         response: { 201: Envelope(RecordedCall, 'Call recorded.') },
       },
@@ -140,18 +140,20 @@ export function callRoutes(api: Api, context: Context): void {
   );
 
   api.delete(
-    '/call-list/lease',
+    '/call-list/:id/lease',
     {
-      config: { access: 'calls:record' },
+      config: { access: 'calls:record', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Collections'],
         operationId: 'leavePhones',
         summary: 'End the own reservation of phones',
+        description: 'The id is that of the account. The reservation of phones of another customer stays.',
+        params: IdParams,
         response: { 200: Envelope(Type.Object({}), 'Reservation ended.') },
       },
     },
     async (request) => {
-      await leavePhones(context, actorOf(request));
+      await leavePhones(context, actorOf(request), request.params.id);
       return ok({}, 'Reservation ended.');
     },
   );

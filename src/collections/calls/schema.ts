@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { ExpandedAccountOrCustomer, expandAccountOrCustomer } from '../../accounts/schema.ts';
-import { Choice, DateText, EntryDate, Id, Nullable, Text, Timestamp } from '../../core/http/fields.ts';
+import { Choice, DateText, EntryDate, Id, Nullable, Timestamp } from '../../core/http/fields.ts';
 import { defineList } from '../../core/lists/query.ts';
 import { NewPromise } from '../promises/schema.ts';
 import {
@@ -18,6 +18,9 @@ const Result = Choice('CallResult', CALL_RESULTS, {
     'Attempts: `no_answer`, `wrong_number`. Contacts: `reached`, `promise`, `dispute`, `other`. A contact hides the account in the call list until the next call, or the day after the promise. A wrong number hides it until the phone of the customer changes, a dispute until it is closed.',
 });
 
+const LongText = (maxLength: number, description: string) =>
+  Type.String({ minLength: 1, maxLength, format: 'note', description });
+
 export const NewCall = Type.Object(
   {
     accountId: Id,
@@ -26,11 +29,13 @@ export const NewCall = Type.Object(
     phone: Type.Optional(
       Type.String({
         maxLength: 30,
-        format: 'phone',
+        format: 'changed-phone',
         description: 'One of the phones of the customer. Default for a call: the first phone.',
       }),
     ),
-    note: Type.Optional(Text(1000, { description: 'Required for a dispute. Events never contain it.' })),
+    note: Type.Optional(
+      LongText(1000, 'Required for a dispute. Line breaks are kept. Events never contain it.'),
+    ),
     nextCallOn: Type.Optional({
       ...EntryDate,
       description: `Required for \`reached\` and \`other\`: the day of the next call, at most ${MAX_DAYS_TO_NEXT_CALL} days ahead.`,
@@ -118,7 +123,7 @@ export const RecordedCall = Type.Object(
 );
 
 export const ClosedDispute = Type.Object(
-  { reason: Text(500) },
+  { reason: LongText(500, 'Line breaks are kept.') },
   { title: 'ClosedDispute', examples: [{ reason: 'The payment was found and assigned.' }] },
 );
 

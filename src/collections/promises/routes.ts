@@ -3,6 +3,7 @@ import { type Context, today } from '../../core/context.ts';
 import { actorOf } from '../../core/http/access.ts';
 import type { Api } from '../../core/http/api.ts';
 import { ListEnvelope, okList } from '../../core/http/envelope.ts';
+import { JUDGED_AGAIN_DAYS } from './rules.ts';
 import { CustomerPromise, promiseList } from './schema.ts';
 import { listPromises } from './store.ts';
 import { toPromise } from './view.ts';
@@ -19,7 +20,8 @@ export function promiseRoutes(api: Api, context: Context): void {
         operationId: 'listPromises',
         summary: 'List promises of customers',
         description:
-          'The state is derived from the money of the account, as known now. `filter[lastJudgement]` uses the state that the last event published, and an index finds it; it can be an hour old.',
+          'The state is derived from the money of the account, as known now. `filter[lastJudgement]` uses the state that the last event published. It can be an hour old, and is not published again more than ' +
+          `${JUDGED_AGAIN_DAYS} days after the date of the promise.`,
         querystring: promiseList.query,
         response: { 200: ListEnvelope(CustomerPromise, 'Promises found.') },
       },

@@ -19,6 +19,11 @@ export const PROMISE_STATES = ['open', ...JUDGED_STATES] as const;
 export type PromiseState = (typeof PROMISE_STATES)[number];
 
 export const MAX_PROMISE_DAYS = 30;
+/**
+ * Events tell of a changed judgement only until this many days after the date of a promise. Without an end, the check of each hour would
+ * read all promises that were ever made. Answers derive the state of older promises too.
+ */
+export const JUDGED_AGAIN_DAYS = 90;
 
 /** What a customer can promise for an account on a day. */
 export interface PromiseLimits {

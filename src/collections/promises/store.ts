@@ -4,18 +4,33 @@ import { literalList } from '../../core/database/literal-list.ts';
 import type { AccountStatus, JudgedPromiseState } from '../../core/database/tables.ts';
 import { fetchPage } from '../../core/lists/page.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
-import type { PlainDate } from '../../core/values/dates.ts';
+import { addDays, type PlainDate } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
-import type { PromiseState } from './rules.ts';
+import { JUDGED_AGAIN_DAYS, type PromiseState } from './rules.ts';
 
 /** A promise for an account with one of these statuses at the end of its date is void. */
 const VOID_STATUSES: readonly AccountStatus[] = ['cancelled', 'written_off', 'repossessed'];
 
 /**
+ * SQL `with recursive …` for the payment of an id and those that it corrects, one after another: a correction is a new payment, but its
+ * money was recorded with the first one.
+ */
+export const versionsOf = (paymentId: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  with recursive versions as (
+    select y.id, y.created_at, y.corrects_payment_id from payments y where y.id = ${paymentId}
+    union all
+    select y.id, y.created_at, y.corrects_payment_id from versions v join payments y on y.id = v.corrects_payment_id
+  )`;
+
+/** Whether the money m is a correction of a payment that was recorded before an instant. */
+const isRecordedBefore = (instant: RawBuilder<unknown>) => sql<boolean>`exists (
+  ${versionsOf(sql`m.payment_id`)} select from versions where created_at < ${instant})`;
+
+/**
  * SQL `from …` for promises p with the facts that their states depend on: the money m of the account that counts for the promise, the
  * money that the account had by the date of the promise, its status then, and whether another promise replaced this one.
  *
- * @param isCounted - a further condition on the money m.
+ * @param isCounted - a further condition on the money m that was recorded since the promise.
  */
 export function promisesWithFacts(isCounted: RawBuilder<boolean> = sql`true`): RawBuilder<unknown> {
   return sql`
@@ -24,11 +39,12 @@ export function promisesWithFacts(isCounted: RawBuilder<boolean> = sql`true`): R
     left join call_mistakes x on x.call_id = p.call_id
     cross join lateral (
       select
-        coalesce(sum(m.amount_minor) filter (where m.value_date >= p.made_on and m.created_at >= p.created_at), 0)::bigint
-          as collected_minor,
+        coalesce(sum(m.amount_minor) filter (
+          where m.value_date >= p.made_on and m.created_at >= p.created_at and not ${isRecordedBefore(sql`p.created_at`)}
+        ), 0)::bigint as collected_minor,
         coalesce(sum(m.amount_minor), 0)::bigint as paid_minor
       from account_money m
-      where m.account_id = p.account_id and m.value_date <= p.due_on and ${isCounted}
+      where m.account_id = p.account_id and m.value_date <= p.due_on and (m.created_at < p.created_at or ${isCounted})
     ) money
     cross join lateral (
       select (
@@ -83,9 +99,11 @@ const selectPromises = (day: PlainDate) => sql<PromiseRow>`
   ${promisesWithFacts()}`;
 
 export function listPromises(db: Db, plan: ListPlan, day: PlainDate) {
+  const needsState = [...plan.filters, ...plan.order].some(({ field }) => field.name === 'state');
   return fetchPage<PromiseRow>(db, plan, {
     select: selectPromises(day),
-    from: promisesWithFacts(),
+    // Counting does not read the money of the accounts, unless the state decides which promises count.
+    from: needsState ? promisesWithFacts() : sql`from promises p`,
     computed: { state: stateOn(day) },
   });
 }
@@ -157,6 +175,9 @@ export interface Judgement {
   state: PromiseState;
 }
 
+/** The place of a promise in the order of the dates. */
+export type PromisePosition = Pick<Judgement, 'id' | 'due_on'>;
+
 /**
  * Locks promises whose date has passed and that have no judgement yet, or whose accounts have changed since the judgement, and derives
  * their states. Skips promises that another transaction has locked.
@@ -164,19 +185,21 @@ export interface Judgement {
 export async function lockPromisesToJudge(
   tx: Tx,
   day: PlainDate,
-  { afterId, limit, kind }: { afterId: number; limit: number; kind: 'first' | 'again' },
+  { after, limit, kind }: { after: PromisePosition | undefined; limit: number; kind: 'first' | 'again' },
 ): Promise<Judgement[]> {
   const isDue =
     kind === 'first'
-      ? sql`p.judged_state is null and p.due_on < ${day}::date`
-      : sql`p.judged_version <> (select event_count from accounts where id = p.account_id)`;
+      ? sql`p.judged_state is null`
+      : sql`p.due_on >= ${addDays(day, -JUDGED_AGAIN_DAYS)}::date
+          and p.judged_version <> (select event_count from accounts where id = p.account_id)`;
+  const isNext = after ? sql`(p.due_on, p.id) > (${after.due_on}::date, ${after.id}::bigint)` : sql`true`;
   const locked = await sql<{ id: number }>`
-    select p.id from promises p where ${isDue} and p.id > ${afterId}
-    order by p.id limit ${limit} for no key update skip locked`.execute(tx);
+    select p.id from promises p where p.due_on < ${day}::date and ${isDue} and ${isNext}
+    order by p.due_on, p.id limit ${limit} for no key update skip locked`.execute(tx);
   const ids = locked.rows.map(({ id }) => id);
   const { rows } = await sql<Judgement>`
     select p.id, p.account_id, p.amount_minor, p.due_on, p.judged_state, a.event_count as version, ${stateOn(day)} as state
-    ${promisesWithFacts()} where p.id = any(${ids}::bigint[]) order by p.id`.execute(tx);
+    ${promisesWithFacts()} where p.id = any(${ids}::bigint[]) order by p.due_on, p.id`.execute(tx);
   return rows;
 }
 
@@ -187,12 +210,21 @@ export async function saveJudgement(tx: Tx, { id, state, version }: Judgement): 
   );
 }
 
-/** Whether the judged promises were not checked in this hour yet. Then records that they are checked now. */
-export async function beginHourlyCheck(tx: Tx): Promise<boolean> {
-  const { rows } = await sql`
-    insert into last_promise_check as l (checked_at) values (business_now())
-    on conflict (is_only_row) do update set checked_at = excluded.checked_at
-    where date_trunc('hour', l.checked_at) < date_trunc('hour', excluded.checked_at)
-    returning checked_at`.execute(tx);
-  return rows.length > 0;
+/** The time of this check, if the judged promises were not checked in this hour yet. */
+export async function findDueCheck(db: Db): Promise<string | undefined> {
+  const { rows } = await sql<{ now: string }>`
+    select business_now() as now
+    where not exists (
+      select from last_promise_check where date_trunc('hour', checked_at) >= date_trunc('hour', business_now()))`.execute(
+    db,
+  );
+  return rows[0]?.now;
+}
+
+export async function saveCheck(tx: Tx, checkedAt: string): Promise<void> {
+  await sql`
+    insert into last_promise_check as l (checked_at) values (${checkedAt}::timestamptz)
+    on conflict (is_only_row) do update set checked_at = greatest(l.checked_at, excluded.checked_at)`.execute(
+    tx,
+  );
 }

@@ -3,7 +3,7 @@ import type { Db } from '../../core/database/db.ts';
 import { literalList } from '../../core/database/literal-list.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import { CONTACTS } from '../calls/rules.ts';
-import { promisesWithFacts, stateOn } from '../promises/store.ts';
+import { promisesWithFacts, stateOn, versionsOf } from '../promises/store.ts';
 import { COLLECTED_DAYS, type Weeks } from './rules.ts';
 
 export interface OfficerWeekRow {
@@ -25,12 +25,18 @@ export interface OfficerWeekRow {
 const monday = (column: string) => sql`date_trunc('week', ${sql.ref(column)})::date`;
 const IS_CONTACT = sql`c.result in ${literalList(CONTACTS)}`;
 
-/** Money that the officer of a promise neither recorded nor assigned, so that officers cannot keep promises themselves. */
+/**
+ * Money that the officer of a promise neither recorded nor assigned nor corrected, so that officers cannot keep promises themselves.
+ * This is also true for what they did to a payment that another payment corrects.
+ */
 const BY_OTHERS = sql<boolean>`(
   m.created_by is distinct from p.created_by and not exists (
-    select from audit_entries e
-    where m.payment_id is not null and e.resource = 'payment' and e.resource_id = m.payment_id
-      and e.action = 'payment.assign' and e.actor_user_id = p.created_by))`;
+    ${versionsOf(sql`m.payment_id`)}
+    select from versions join audit_entries e on e.resource = 'payment' and e.resource_id = versions.id
+    where e.action in ('payment.record', 'payment.assign', 'payment.correct') and e.actor_user_id = p.created_by))`;
+
+/** When the money of the payment y was recorded for the first time. */
+const FIRST_RECORDED_AT = sql`(${versionsOf(sql`y.id`)} select min(created_at) from versions)`;
 
 /**
  * The results of each officer and week. Calls and contacts count in the week of their day, promises in the week of their date, and
@@ -70,7 +76,8 @@ export async function readResults(
       select distinct on (y.id) y.id, c.created_by as user_id, ${monday('y.payment_date')} as monday, y.amount_minor
       from calls c
       join payments y on y.account_id = c.account_id and y.status = 'matched'
-        and y.payment_date between c.called_on and c.called_on + ${COLLECTED_DAYS}::int and y.created_at >= c.created_at
+        and y.payment_date between c.called_on and c.called_on + ${COLLECTED_DAYS}::int
+        and y.created_at >= c.created_at and ${FIRST_RECORDED_AT} >= c.created_at
       left join call_mistakes x on x.call_id = c.id
       where x.call_id is null and ${IS_CONTACT}
         and c.called_on between ${from}::date - ${COLLECTED_DAYS}::int and ${until}::date

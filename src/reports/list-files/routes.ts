@@ -7,6 +7,9 @@ import { expandAccounts, expandAccountsOf } from '../../accounts/expand-view.ts'
 import { Account, accountList } from '../../accounts/schema.ts';
 import { listAccounts } from '../../accounts/store.ts';
 import { toAccount } from '../../accounts/view.ts';
+import { CallListEntry, callListList } from '../../collections/call-list/schema.ts';
+import { listEntries } from '../../collections/call-list/store.ts';
+import { toEntries } from '../../collections/call-list/view.ts';
 import { CommissionSummary, commissionList } from '../../commissions/schema.ts';
 import { listCommissions } from '../../commissions/store.ts';
 import { toCommissionSummary } from '../../commissions/view.ts';
@@ -69,6 +72,16 @@ export function listFileRoutes(api: Api, context: Context, streams: RowStreams):
     },
   });
 
+  addFile('/call-list.csv', 'calls:read', callListList, {
+    name: 'accounts-to-call',
+    item: CallListEntry,
+    async read(db, actor, plan) {
+      const day = today(context);
+      const page = await listEntries(db, plan, day);
+      return { ...page, rows: await toEntries(db, actor, page.rows, { currency, day }) };
+    },
+  });
+
   addFile('/invoices.csv', 'invoices:read', invoiceList, {
     name: 'invoices',
     item: InvoiceSummary,
@@ -120,7 +133,7 @@ export function listFileRoutes(api: Api, context: Context, streams: RowStreams):
         schema: {
           tags: ['Files of lists'],
           operationId: `get${nameOfOperation(file.name)}File`,
-          summary: `Get all ${file.name.replace('-', ' ')} that match a filter as CSV`,
+          summary: `Get all ${file.name.replaceAll('-', ' ')} that match a filter as CSV`,
           description: `${AS_THE_LIST} The caller also needs \`${permission}\`.`,
           querystring: list.queryOfAll,
           response: { 200: { description: 'The file.', content: { 'text/csv': { schema: ListFile } } } },

@@ -84,6 +84,12 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./call/page.tsx'),
   },
   {
+    path: '/promises',
+    permission: 'calls:read',
+    messages: 'calls',
+    load: () => import('./promises/page.tsx'),
+  },
+  {
     path: '/call-results',
     permission: 'calls:read',
     messages: 'calls',

@@ -1,12 +1,14 @@
 import { useState } from 'react';
-import { Link } from 'wouter';
+import { Link, useSearchParams } from 'wouter';
 import { api, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
+import { settings } from '../../api/settings.ts';
 import { useWrite } from '../../api/write.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Actions, Button } from '../../ui/button.tsx';
+import { Notice } from '../../ui/feedback.tsx';
 import { SelectField } from '../../ui/form.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { CallTabs } from '../shared/call-tabs.tsx';
@@ -21,6 +23,9 @@ type Entry = Schemas['CallListEntry'];
 /** The late accounts whose customers have to be called now. */
 export function Page() {
   const officers = useOfficers();
+  // A link from Today has its day, which is later than that of the settings after midnight.
+  const [parameters] = useSearchParams();
+  const dueDay = parameters.get('due') || settings().today;
   const list = useList({ name: 'nextDueDate', isDescending: false }, [
     {
       name: 'shown',
@@ -31,6 +36,12 @@ export function Page() {
         ['all', t('calls.shown.all')],
       ],
       query: (shown) => ({ shown: shown || 'to_call' }),
+    },
+    {
+      name: 'due',
+      label: t('calls.due'),
+      choices: [[dueDay, t('calls.due.until', { day: format.dayAndMonth(dueDay) })]],
+      query: (day) => ({ 'filter[hiddenUntil][lte]': day }),
     },
     {
       name: 'daysFrom',
@@ -57,6 +68,7 @@ export function Page() {
       ],
       query: (called) => ({ 'filter[lastCalledAt][isnull]': String(called === 'never') }),
     },
+    { name: 'metadata', label: t('calls.metadata'), type: 'text', query: metadataCondition },
   ]);
   const entries = api.useQuery('get', '/api/call-list', { params: { query: list.query } }, KEEPS_LAST);
   const shown = entries.data?.data ?? [];
@@ -140,6 +152,7 @@ export function Page() {
       query={entries}
       columns={columns}
       none={t('calls.none')}
+      file={{ path: '/api/call-list.csv' }}
       head={
         canAssign && (
           <Chosen
@@ -157,8 +170,18 @@ export function Page() {
       }
     >
       <CallTabs />
+      {list.state.sort.name === 'lastCalledAt' && list.state.filters.called !== 'never' && (
+        <Notice tone="info">{t('calls.onlyCalled')}</Notice>
+      )}
     </ResourcePage>
   );
+}
+
+/** The parameter for a text such as `region=Embu`. None until the text has a key and a value. */
+function metadataCondition(text: string): Record<string, string> {
+  const [key = '', ...rest] = text.split('=');
+  const value = rest.join('=').trim();
+  return key.trim() && value ? { [`filter[metadata][${key.trim()}]`]: value } : {};
 }
 
 type Officer = Schemas['Officer'];

@@ -84,7 +84,7 @@ function useLease(id: number) {
     const timer = setInterval(renew, RENEW_MS);
     return () => {
       clearInterval(timer);
-      void client.DELETE('/api/call-list/lease').catch(() => {}); // The reservation then ends by itself.
+      void client.DELETE('/api/call-list/{id}/lease', { params: { path: { id } } }).catch(() => {}); // The reservation then ends by itself.
     };
   }, [id, canCall]);
   return { isTaken, takeOver: () => void take(true) };
@@ -277,7 +277,16 @@ function History({ form: { calls, promises } }: { form: CallForm }) {
                   `${tValue('callKind', call.kind)}: ${tValue('callResult', call.result)}`
                 ),
               ],
-              [call.accountNumber, call.isMistake ? t('calls.mistake') : call.note],
+              [
+                call.accountNumber,
+                call.isMistake
+                  ? t('calls.mistake')
+                  : call.note && (
+                      <span key="note" className="note-text">
+                        {call.note}
+                      </span>
+                    ),
+              ],
               [
                 tValue('callResult', 'promise'),
                 promise &&
@@ -286,7 +295,11 @@ function History({ form: { calls, promises } }: { form: CallForm }) {
               [t('calls.nextCall'), call.nextCallOn && format.date(call.nextCallOn)],
               [
                 tValue('callResult', 'dispute'),
-                call.disputeClosedReason && t('calls.disputeClosed', { reason: call.disputeClosedReason }),
+                call.disputeClosedReason && (
+                  <span key="closed" className="note-text">
+                    {t('calls.disputeClosed', { reason: call.disputeClosedReason })}
+                  </span>
+                ),
               ],
               ['', <CallActions key="actions" call={call} />],
             ]}

@@ -9,6 +9,7 @@ export function CallTabs() {
       label={t('nav.callList')}
       tabs={[
         { href: '/call-list', label: t('calls.tab.list'), isCurrent: location === '/call-list' },
+        { href: '/promises', label: t('calls.tab.promises'), isCurrent: location === '/promises' },
         { href: '/call-results', label: t('calls.tab.results'), isCurrent: location === '/call-results' },
       ]}
     />

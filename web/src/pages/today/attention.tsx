@@ -28,6 +28,7 @@ export function Attention({ work }: { work: WorkQuery }) {
 }
 
 function Rows({
+  date,
   rejectedNotifications: rejected,
   brokenPromises: broken,
   providers,
@@ -57,14 +58,14 @@ function Rows({
         />
       )}
       <Count
-        href="/call-list?called=yes"
+        href={`/call-list?due=${date}`}
         label={t('today.callsDue')}
         tone="warning"
         count={counts.callsDue}
       />
       {broken && (
         <Count
-          href="/call-list?called=yes"
+          href={`/promises?lastJudgement=broken&from=${broken.from}`}
           label={t('today.brokenPromises', { day: format.dayAndMonth(broken.from) })}
           tone="warning"
           count={broken.count}
