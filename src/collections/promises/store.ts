@@ -12,14 +12,17 @@ import { JUDGED_AGAIN_DAYS, type PromiseState } from './rules.ts';
 const VOID_STATUSES: readonly AccountStatus[] = ['cancelled', 'written_off', 'repossessed'];
 
 /**
- * SQL `with recursive …` for the payment of an id and those that it corrects, one after another: a correction is a new payment, but its
- * money was recorded with the first one.
+ * SQL `with recursive versions …` for the payment of an id and those that it corrects, one after another: a correction is a new payment,
+ * but its money was recorded with the first one.
+ *
+ * @param paymentId - a column. Its table must not have the alias `latest`.
  */
 export const versionsOf = (paymentId: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   with recursive versions as (
-    select y.id, y.created_at, y.corrects_payment_id from payments y where y.id = ${paymentId}
+    select latest.id, latest.created_at, latest.corrects_payment_id from payments latest where latest.id = ${paymentId}
     union all
-    select y.id, y.created_at, y.corrects_payment_id from versions v join payments y on y.id = v.corrects_payment_id
+    select earlier.id, earlier.created_at, earlier.corrects_payment_id
+    from versions join payments earlier on earlier.id = versions.corrects_payment_id
   )`;
 
 /** Whether the money m is a correction of a payment that was recorded before an instant. */

@@ -38,10 +38,10 @@ const OfficerWeek = Type.Object(
     partlyKept: Type.Integer(),
     broken: Type.Integer(),
     keptShare: Share(
-      'The kept ones of the kept, partly kept and broken promises, without payments that the officer recorded or assigned.',
+      'The kept ones of the kept, partly kept and broken promises, without payments that the officer recorded, assigned or corrected.',
     ),
     keptValueShare: Share(
-      'The promised money that came, of the money of the kept, partly kept and broken promises, without payments that the officer recorded or assigned. In units of the currency.',
+      'The promised money that came, of the money of the kept, partly kept and broken promises, without payments that the officer recorded, assigned or corrected. In units of the currency.',
     ),
     collected: {
       ...Money,

@@ -66,5 +66,5 @@ export const calls = {
   'calls.results.collected': 'Collected',
   'calls.results.none': 'No calls in these weeks.',
   'calls.results.explained':
-    'Promises count in the week of their date. Kept shares leave out payments that the officer recorded or assigned. Each payment counts once, for the officer of the latest contact within seven days.',
+    'Promises count in the week of their date. Kept shares leave out payments that the officer recorded, assigned or corrected. Each payment counts once, for the officer of the latest contact within seven days.',
 } as const;

@@ -68,5 +68,5 @@ export const calls: Record<keyof typeof en, string> = {
   'calls.results.collected': 'Zilizokusanywa',
   'calls.results.none': 'Hakuna simu katika wiki hizi.',
   'calls.results.explained':
-    'Ahadi huhesabiwa katika wiki ya tarehe yake. Sehemu zilizotimizwa hazihesabu malipo ambayo afisa alirekodi au kukabidhi. Kila malipo huhesabiwa mara moja, kwa afisa wa mawasiliano ya mwisho ndani ya siku saba.',
+    'Ahadi huhesabiwa katika wiki ya tarehe yake. Sehemu zilizotimizwa hazihesabu malipo ambayo afisa alirekodi, kukabidhi au kurekebisha. Kila malipo huhesabiwa mara moja, kwa afisa wa mawasiliano ya mwisho ndani ya siku saba.',
 };
