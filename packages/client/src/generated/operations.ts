@@ -481,7 +481,7 @@ export interface CollectionsCalls {
   /** Reserve the phones of a customer */
   leasePhones(id: number, body?: BodyOf<'leasePhones'>, options?: CallOptions): Promise<DataOf<'leasePhones'>>;
   /** End the own reservation of phones */
-  leavePhones(options?: CallOptions): Promise<DataOf<'leavePhones'>>;
+  leavePhones(id: number, options?: CallOptions): Promise<DataOf<'leavePhones'>>;
   /** List promises of customers */
   listPromises(query?: QueryOf<'listPromises'>, options?: CallOptions): Promise<PageOf<'listPromises'>>;
   /** List promises of customers: every row, reading page after page. */
@@ -521,6 +521,8 @@ export interface FilesOfListsCalls {
   getAccountsFile(query?: QueryOf<'getAccountsFile'>, options?: CallOptions): Promise<string>;
   /** Get all payments that match a filter as CSV */
   getPaymentsFile(query?: QueryOf<'getPaymentsFile'>, options?: CallOptions): Promise<string>;
+  /** Get all accounts to call that match a filter as CSV */
+  getAccountsToCallFile(query?: QueryOf<'getAccountsToCallFile'>, options?: CallOptions): Promise<string>;
   /** Get all invoices that match a filter as CSV */
   getInvoicesFile(query?: QueryOf<'getInvoicesFile'>, options?: CallOptions): Promise<string>;
   /** Get all credit moves that match a filter as CSV */
@@ -893,7 +895,7 @@ export const OPERATIONS = {
     markCallAsMistake: { method: 'POST', path: '/api/calls/{id}/mark-mistake', takesKey: true, secured: true, answers: 'data' },
     closeDispute: { method: 'POST', path: '/api/calls/{id}/close-dispute', hasBody: true, takesKey: true, secured: true, answers: 'data' },
     leasePhones: { method: 'PUT', path: '/api/call-list/{id}/lease', hasBody: true, secured: true, answers: 'data' },
-    leavePhones: { method: 'DELETE', path: '/api/call-list/lease', secured: true, answers: 'data' },
+    leavePhones: { method: 'DELETE', path: '/api/call-list/{id}/lease', secured: true, answers: 'data' },
     listPromises: { method: 'GET', path: '/api/promises', hasQuery: true, secured: true, answers: 'page' },
     iteratePromises: { method: 'GET', path: '/api/promises', hasQuery: true, secured: true, answers: 'rows' },
     getCallResults: { method: 'GET', path: '/api/call-results', hasQuery: true, secured: true, answers: 'data' },
@@ -915,6 +917,7 @@ export const OPERATIONS = {
     getCustomersFile: { method: 'GET', path: '/api/customers.csv', hasQuery: true, secured: true, answers: 'text' },
     getAccountsFile: { method: 'GET', path: '/api/accounts.csv', hasQuery: true, secured: true, answers: 'text' },
     getPaymentsFile: { method: 'GET', path: '/api/payments.csv', hasQuery: true, secured: true, answers: 'text' },
+    getAccountsToCallFile: { method: 'GET', path: '/api/call-list.csv', hasQuery: true, secured: true, answers: 'text' },
     getInvoicesFile: { method: 'GET', path: '/api/invoices.csv', hasQuery: true, secured: true, answers: 'text' },
     getCreditMovesFile: { method: 'GET', path: '/api/credit-moves.csv', hasQuery: true, secured: true, answers: 'text' },
     getPaymentRequestsFile: { method: 'GET', path: '/api/payment-requests.csv', hasQuery: true, secured: true, answers: 'text' },
