@@ -448,6 +448,7 @@ describe('POST /payments/:id/unassign', () => {
       accountNumber: null,
       matchMethod: null,
       matchReason: null,
+      receiptNumber: null,
       updatedAt: expect.any(String),
     });
     expect(await accountNow(service, one.id)).toMatchObject(CREDITED);

@@ -330,7 +330,7 @@ describe.skipIf(!HAS_BROWSER)('a customer', () => {
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Verify' }).click();
     await page.getByText('Identity check: Verified').waitFor();
-    await page.getByRole('link', { name: accountNumber }).click();
+    await page.getByRole('link', { name: accountNumber }).first().click();
     await page.getByRole('heading', { name: 'Instalments' }).waitFor();
     await page.goBack();
     await page.getByRole('heading', { name: 'Contact' }).waitFor();

@@ -34,6 +34,7 @@ export function kindOf(path: string): Kind {
  */
 const PATHS: Readonly<Partial<Record<Resource, readonly string[]>>> = {
   account: ['/api/accounts*', '/api/call-list*', '/api/approvals*', '/api/reports*', ...HISTORY],
+  customer: ['/api/customers*', ACCOUNT, ...HISTORY],
   call: ['/api/calls*', '/api/call-list*', '/api/call-results', '/api/promises*', TODAY, ...HISTORY],
   note: ['/api/customers/{id}/notes*', ...HISTORY],
   promise: ['/api/promises*', '/api/call-list*', '/api/call-results', TODAY],
