@@ -27,6 +27,7 @@ describe('the role', () => {
 
   it('manager has every permission of the business, but none of administration', () => {
     expect(PERMISSIONS.filter((one) => !permissionsOf('manager').includes(one))).toEqual([
+      'cash:confirm',
       'audit:read',
       'users:administer',
       'api-keys:administer',
@@ -49,10 +50,14 @@ describe('the role', () => {
       'credit:refund',
       'approvals:decide',
       'reconciliations:create',
+      'cash:count',
+      'cash:confirm',
+      'cash:settle',
       'commissions:calculate',
       'commissions:approve',
       'invoices:create',
       'invoices:void',
+      'lists:export',
     ]);
   });
 
@@ -70,6 +75,7 @@ describe('the role', () => {
       'payments:record',
       'payment-requests:read',
       'payment-requests:create',
+      'cash:count',
       'commissions:read-own',
       'events:follow',
       'invoices:read',
@@ -96,8 +102,8 @@ describe('the role', () => {
     ]);
   });
 
-  it('viewer reads everything except payers, the audit trail, the event feed and exports', () => {
-    const hidden = ['payers:read', 'audit:read', 'events:read', 'exports:read'];
+  it('viewer reads everything except payers, cash, the audit trail, the event feed and exports', () => {
+    const hidden = ['payers:read', 'cash:read', 'audit:read', 'events:read', 'exports:read'];
     expect(permissionsOf('viewer')).toEqual(READS.filter((one) => !hidden.includes(one)));
   });
 });
@@ -137,6 +143,9 @@ describe('a route', () => {
     ['api-keys:administer', null],
     ['webhook-endpoints:administer', null],
     ['approvals:decide', null],
+    ['cash:count', null],
+    ['cash:confirm', null],
+    ['cash:settle', null],
     ['calls:record', null],
     ['calls:manage', null],
     ['imports:run', null],
@@ -152,7 +161,7 @@ describe('a route', () => {
 
   it('needs the same permission from an API key as from a user, if keys can have this permission', () => {
     for (const permission of API_KEY_PERMISSIONS) expect(neededByApiKeys(permission)).toBe(permission);
-    expect(API_KEY_PERMISSIONS).toHaveLength(PERMISSIONS.length - 9);
+    expect(API_KEY_PERMISSIONS).toHaveLength(PERMISSIONS.length - 12);
     expect(neededByApiKeys('signed-in')).toBeNull();
   });
 });

@@ -32,7 +32,7 @@ import { until } from '../support/waiting.ts';
 
 // Staff type the letter O for the digit 0, and I for 1. Real transaction ids contain all of these.
 
-const service = useService();
+const service = useService({ AGENT_BACKDATING_DAYS: '365' });
 beforeAll(() => letAgentsRecordMobileMoney(service));
 beforeAll(() => setToday(service, '2026-11-30'));
 

@@ -43,7 +43,7 @@ describe.skipIf(!HAS_BROWSER)('a payment with a wrong amount', () => {
     await page.keyboard.press('Enter');
     await page.getByText('Amount corrected').waitFor();
     await page.locator('.facts').getByText('Reversed by').waitFor();
-    await page.locator('.facts').getByText('Recorded by').waitFor();
+    await page.locator('.facts').getByText('Recorded by', { exact: true }).waitFor();
     await expectAccessible(page);
     expect(await page.getByRole('button', { name: 'Correct amount' }).count()).toBe(0);
     await page.locator('.facts a[href^="/payments/"]').click();

@@ -35,7 +35,6 @@ export const cash = {
   'cash.withdraw': 'Withdraw',
   'cash.withdraw.title': 'Withdraw this hand-over?',
   'cash.withdrawn': 'Hand-over withdrawn',
-  'cash.to': 'To',
   'cash.theBank': 'Bank, slip {slip}',
   'cash.none': 'Nothing waits.',
   'cash.holders': 'In hand by holder',

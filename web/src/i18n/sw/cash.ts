@@ -37,7 +37,6 @@ export const cash: Record<keyof typeof en, string> = {
   'cash.withdraw': 'Ondoa',
   'cash.withdraw.title': 'Uondoe makabidhiano haya?',
   'cash.withdrawn': 'Makabidhiano yameondolewa',
-  'cash.to': 'Kwa',
   'cash.theBank': 'Benki, stakabadhi {slip}',
   'cash.none': 'Hakuna kinachosubiri.',
   'cash.holders': 'Zilizo mkononi kwa kila mtu',
