@@ -140,7 +140,7 @@ describe('the timeline', () => {
     ['manager', []],
     ['finance', ['account_change', 'customer_change']],
     ['viewer', ['account_change', 'customer_change']],
-    ['agent', ['account_change', 'approval_end', 'approval_request', 'customer_change']],
+    ['agent', ['account_change', 'approval_end', 'approval_request', 'call', 'customer_change']],
     ['collector', ['account_change', 'approval_end', 'approval_request', 'customer_change']],
   ])('shows the role %s only the kinds that it may read', async (role, hidden) => {
     const { account } = await busyAccount();
