@@ -19,6 +19,7 @@ describe('GET /settings', () => {
       phoneCountryCode: '+254',
       identityProviders: [],
       approvalLimit: null,
+      cashCounts: false,
       paymentRequests: false,
       registrationOpen: true,
       statusQueries: false,

@@ -1,4 +1,3 @@
-import type { TSchema } from 'typebox';
 import { csvLine, unquoted } from '../../core/values/csv.ts';
 
 /** A column of a list's file: a field of the answer, such as `customer.name`. */
@@ -6,10 +5,11 @@ export interface FileColumn {
   path: readonly string[];
 }
 
+/** The parts of a JSON schema that decide about columns. */
 interface ObjectSchema {
-  anyOf?: TSchema[];
+  anyOf?: object[];
   type?: string;
-  properties?: Record<string, TSchema>;
+  properties?: Record<string, object>;
   required?: string[];
 }
 
@@ -17,7 +17,7 @@ interface ObjectSchema {
  * The columns for the rows of a list: each field with one value, and the fields of objects within the row. Fields that are lists are
  * left out. An optional object, such as `customer`, has columns only if the query expands it.
  */
-export function columnsOf(item: TSchema, expanded: ReadonlySet<string>): FileColumn[] {
+export function columnsOf(item: object, expanded: ReadonlySet<string>): FileColumn[] {
   const { properties = {}, required = [] } = item as ObjectSchema;
   return Object.entries(properties).flatMap(([name, given]) => {
     const schema = withoutNull(given);
@@ -25,11 +25,11 @@ export function columnsOf(item: TSchema, expanded: ReadonlySet<string>): FileCol
     const isObject = schema.properties !== undefined;
     if (isObject && !required.includes(name) && !expanded.has(name)) return [];
     if (!isObject) return [{ path: [name] }];
-    return columnsOf(schema as TSchema, expanded).map(({ path }) => ({ path: [name, ...path] }));
+    return columnsOf(schema, expanded).map(({ path }) => ({ path: [name, ...path] }));
   });
 }
 
-function withoutNull(schema: TSchema): ObjectSchema {
+function withoutNull(schema: object): ObjectSchema {
   const { anyOf } = schema as ObjectSchema;
   return (anyOf?.find((each) => (each as ObjectSchema).type !== 'null') ?? schema) as ObjectSchema;
 }
