@@ -97,7 +97,7 @@ export const ExpandedAccount = Type.Object(
 );
 export type ExpandedAccount = Static<typeof ExpandedAccount>;
 
-const ACCOUNT_OR_CUSTOMER = ['account', 'customer'] as const;
+export const ACCOUNT_OR_CUSTOMER = ['account', 'customer'] as const;
 export type AccountOrCustomer = (typeof ACCOUNT_OR_CUSTOMER)[number];
 
 /** The query parameter that adds the account and the customer to rows. */

@@ -200,7 +200,7 @@ function checkProduction({ settings, problems }: Reading): void {
   if (settings.DEMO_DATA === 'company') problems.push('DEMO_DATA must be on or off in production');
 }
 
-/** Reads APPROVAL_LIMIT, an amount in the currency of the books. Another check reports an unknown currency. */
+/** Reads an amount in the currency of the books. Another check reports an unknown currency. */
 function readLimit(
   name: 'APPROVAL_LIMIT' | 'CASH_CEILING',
   { settings, problems }: Reading,

@@ -1,6 +1,5 @@
 import { formatAccountNumber } from '../accounts/account-number-rules.ts';
-import { expandAccountsOf } from '../accounts/expand-view.ts';
-import { type AccountOrCustomer, AccountOrCustomerQuery, AccountParams } from '../accounts/schema.ts';
+import { AccountParams } from '../accounts/schema.ts';
 import { getAccountRow } from '../accounts/store.ts';
 import type { Actor, Context } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
@@ -36,6 +35,8 @@ import {
   NewPayments,
   Payment,
   PaymentChanges,
+  type PaymentExpansion,
+  PaymentQuery,
   PaymentRecorded,
   paymentList,
   RecordedPayments,
@@ -47,31 +48,28 @@ import {
   unmatchedList,
 } from './schema.ts';
 import { findPaymentRow, listPayments } from './store.ts';
-import { toDetailedPayments, toPayment } from './view.ts';
+import { showPayments, toPayment } from './view.ts';
 
 export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, slots: SharedSlots): void {
   const { db, currency } = context;
 
-  async function read(actor: Actor, id: number, expand?: ChoiceText<AccountOrCustomer>) {
+  async function read(actor: Actor, id: number, expand?: ChoiceText<PaymentExpansion>) {
     const [row, approvals] = await Promise.all([
       findPaymentRow(db, id),
       mayDo(actor, 'approvals:read') ? findPendingApprovals(db, { paymentId: id }) : [],
     ]);
     if (!row) throw notFound('payment', id);
-    const [detailed = toPayment(row, currency)] = await toDetailedPayments(db, actor, [row], currency);
-    const payment = { ...detailed, ...pendingApprovalsOf(approvals) };
-    const [expanded = payment] = await expandAccountsOf(db, actor, [payment], expand);
-    return ok(expanded, 'Payment found.');
+    const [payment = toPayment(row, currency)] = await showPayments(context, actor, [row], expand);
+    return ok({ ...payment, ...pendingApprovalsOf(approvals) }, 'Payment found.');
   }
 
   async function list(
     actor: Actor,
-    query: ListPlan & { expand?: ChoiceText<AccountOrCustomer> },
+    query: ListPlan & { expand?: ChoiceText<PaymentExpansion> },
     accountId?: number,
   ) {
     const page = await listPayments(db, query, accountId);
-    const payments = await toDetailedPayments(db, actor, page.rows, currency);
-    const rows = await expandAccountsOf(db, actor, payments, query.expand);
+    const rows = await showPayments(context, actor, page.rows, query.expand);
     return okList({ ...page, rows }, 'Payments found.');
   }
 
@@ -158,7 +156,7 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
         operationId: 'getPayment',
         summary: 'Get a payment',
         params: IdParams,
-        querystring: AccountOrCustomerQuery,
+        querystring: PaymentQuery,
         response: { 200: Envelope(Payment, 'Payment found.') },
       },
     },
@@ -353,7 +351,7 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
     example: 'ERP-PAY-3001',
     access: 'payments:read',
     editable: PaymentChanges,
-    query: AccountOrCustomerQuery,
+    query: PaymentQuery,
     read: (id, actor, { expand }) => read(actor, id, expand),
   });
 }

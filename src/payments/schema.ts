@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { ExpandedAccountOrCustomer, expandAccountOrCustomer } from '../accounts/schema.ts';
+import { ACCOUNT_OR_CUSTOMER, ExpandedAccountOrCustomer } from '../accounts/schema.ts';
 import { ACCOUNT_STATUSES } from '../accounts/status/rules.ts';
 import type { MatchMethod, PaymentSource, PaymentStatus } from '../core/database/tables.ts';
 import { BulkBody, BulkResult } from '../core/http/bulk.ts';
@@ -9,6 +9,7 @@ import {
   AmountAboveZero,
   CalendarDate,
   Choice,
+  Choices,
   DateText,
   Id,
   Money,
@@ -176,13 +177,25 @@ const PAYMENT = {
   updatedAt: '2026-11-02T08:15:30.000Z',
 };
 
-/** Who did what with a payment. */
+const PAYMENT_EXPANSIONS = [...ACCOUNT_OR_CUSTOMER, 'people'] as const;
+export type PaymentExpansion = (typeof PAYMENT_EXPANSIONS)[number];
+
+const expand = Type.Optional(
+  Choices(
+    PAYMENT_EXPANSIONS,
+    'Adds account, customer or both, which are null for a payment without an account. `people` adds who recorded, reversed and approved ' +
+      'the payment, the payment that corrects it, and whether the caller can correct it.',
+  ),
+);
+export const PaymentQuery = Type.Object({ expand });
+
+/** The fields that `expand=people` adds. */
 const People = {
   recordedBy: Type.Optional(
     Nullable(
       Type.String({
         description:
-          'Who recorded the payment: the e-mail of the user, or `api key` and the name of the key. Null for a payment from a provider. These fields are only in answers to GET.',
+          'Who recorded the payment: the e-mail of the user, or `api key` and the name of the key. Null for a payment from a provider.',
       }),
     ),
   ),
@@ -348,6 +361,6 @@ const listFields = {
   updatedAt: { kind: 'timestamp', column: 'p.updated_at' },
 } as const satisfies Record<string, ListField>;
 
-export const paymentList = defineList(listFields, { expand: expandAccountOrCustomer }, 'p.metadata');
+export const paymentList = defineList(listFields, { expand }, 'p.metadata');
 /** The list of unmatched payments has no `expand`, because an unmatched payment has no account. */
 export const unmatchedList = defineList(listFields, {}, 'p.metadata');

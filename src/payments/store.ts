@@ -26,8 +26,8 @@ export interface PaymentDetails {
 }
 
 /**
- * Finds who recorded, reversed and approved payments, which payments correct them, and what forbids a correction. A payment of an earlier version has its
- * reversal in the audit log, too. A reversal that a portfolio import has written has none.
+ * Finds who recorded, reversed and approved payments, which payments correct them, and what forbids a correction. Who reversed a payment is
+ * in the audit log, also for payments of earlier versions, but not for reversals that a portfolio import has written.
  */
 export async function findPaymentDetails(
   db: Db,

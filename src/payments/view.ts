@@ -1,11 +1,15 @@
 import { formatAccountNumber } from '../accounts/account-number-rules.ts';
-import { type Actor, amountOf, type Currency } from '../core/context.ts';
+import { expandAccountsOf } from '../accounts/expand-view.ts';
+import type { AccountOrCustomer } from '../accounts/schema.ts';
+import { type Actor, amountOf, type Context, type Currency } from '../core/context.ts';
 import type { Db } from '../core/database/db.ts';
+import { type ChoiceText, choicesOf } from '../core/http/fields.ts';
 import { formatReceiptNumber } from '../documents/receipts/rules.ts';
 import { mayDo } from '../rights.ts';
 import { stateRefusal } from './correction-rules.ts';
 import { MATCH_METHODS } from './matching/rules.ts';
 import type { PaymentRow } from './rules.ts';
+import type { PaymentExpansion } from './schema.ts';
 import { findPaymentDetails } from './store.ts';
 
 export function toPayment(row: PaymentRow, currency: Currency) {
@@ -33,6 +37,24 @@ export function toPayment(row: PaymentRow, currency: Currency) {
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };
+}
+
+/**
+ * Payments as reads answer them, with what `expand` names.
+ * @throws AppError FORBIDDEN if the actor is not allowed to read accounts or customers that it names.
+ */
+export async function showPayments(
+  { db, currency }: Pick<Context, 'db' | 'currency'>,
+  actor: Actor,
+  rows: readonly PaymentRow[],
+  expand: ChoiceText<PaymentExpansion> | undefined,
+) {
+  const wanted = choicesOf(expand);
+  const payments = wanted.has('people')
+    ? await toDetailedPayments(db, actor, rows, currency)
+    : rows.map((row) => toPayment(row, currency));
+  const others = [...wanted].filter((one) => one !== 'people').join(',') as ChoiceText<AccountOrCustomer>;
+  return expandAccountsOf(db, actor, payments, others === '' ? undefined : others);
 }
 
 /** Payments with who recorded, reversed and approved them, and with what the actor can do with them. */

@@ -23,7 +23,7 @@ const record = (fields: object, token = agent) =>
   service.call('POST', '/payments', { accountId, amount: 10, paymentMethodId: CASH, ...fields }, { token });
 
 describe('an agent', () => {
-  it('records only payments with a method that is cash, and is told which methods are', async () => {
+  it('can record payments only with cash methods, and the error lists these methods', async () => {
     expect((await record({})).status).toBe(201);
     const refused = await record({ paymentMethodId: MOBILE_MONEY });
     expect([refused.status, wrongFields(refused)]).toEqual([400, ['paymentMethodId']]);

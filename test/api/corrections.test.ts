@@ -23,6 +23,8 @@ const service = useService();
 beforeAll(() => setToday(service, '2026-11-02'));
 afterAll(() => expectBooksToBalance(service.context));
 
+/** The payment with who recorded, reversed and approved it. */
+const withPeople = (id: number) => dataOf(service.call('GET', `/payments/${id}?expand=people`));
 const correct = (id: number, amount: number, options: { token?: string } = {}) =>
   service.call('POST', `/payments/${id}/correct-amount`, { amount, reason: 'typed wrongly' }, options);
 
@@ -67,7 +69,7 @@ describe('a correction of an amount', () => {
       correctsPaymentId: id,
     });
     expect(await accountNow(service, accountId)).toMatchObject({ paid: 450 });
-    const old = await paymentNow(service, id);
+    const old = await withPeople(id);
     expect(old).toMatchObject({
       amount: 400,
       status: 'reversed',
@@ -77,7 +79,7 @@ describe('a correction of an amount', () => {
       approvedBy: null,
     });
     // The agent who recorded the payment has the money.
-    expect(await paymentNow(service, corrected.id)).toMatchObject({
+    expect(await withPeople(corrected.id)).toMatchObject({
       recordedBy: old.recordedBy,
       reversedBy: null,
     });
@@ -242,7 +244,7 @@ describe('a correction is refused', () => {
     const token = await service.tokenOf('finance');
     await dataOf(limited.call('POST', `/approvals/${request.id}/approve`, undefined, { token }));
     expect(await accountNow(service, accountId)).toMatchObject({ paid: 10 });
-    const old = await paymentNow(service, id);
+    const old = await withPeople(id);
     expect(old).toMatchObject({ status: 'reversed', correctedByPaymentId: expect.any(Number) });
     const approver = await dataOf(service.call('GET', '/auth/me', undefined, { token }));
     expect(old.approvedBy).toBe(approver.email);

@@ -33,7 +33,6 @@ describe('the overview of an account', () => {
       })),
       schedule: await read(`/accounts/${id}/schedule`),
       quote: await read(`/accounts/${id}/quote`),
-      statusChanges: { rows: await read(`/accounts/${id}/history?sort=id:desc`), total: 4 },
       payments: {
         rows: await read(`/accounts/${id}/payments?sort=paymentDate:desc,id:desc&limit=10`),
         total: 12,

@@ -354,13 +354,6 @@ export function pay(
   return dataOf(service.call('POST', '/payments', body), 201);
 }
 
-/** A payment as a change answers it: without who took part, which only reads have. */
-export function withoutPeople(payment: Answer['body']) {
-  const { recordedBy: _1, reversedBy: _2, approvedBy: _3, correctedByPaymentId: _4, ...others } = payment;
-  const { isCorrectable: _5, ...changed } = others;
-  return changed;
-}
-
 /** Lets agents record payments with mobile money, as in earlier versions, whose payments the tests are about. */
 export function letAgentsRecordMobileMoney(service: TestService) {
   return dataOf(service.call('PUT', '/payment-methods/1', { cash: true }));

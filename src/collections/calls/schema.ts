@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { ExpandedAccountOrCustomer, expandAccountOrCustomer } from '../../accounts/schema.ts';
+import { examplesOf } from '../../core/http/envelope.ts';
 import { Choice, DateText, EntryDate, Id, Nullable, Timestamp } from '../../core/http/fields.ts';
 import { defineList } from '../../core/lists/query.ts';
 import { NewPromise } from '../promises/schema.ts';
@@ -118,7 +119,7 @@ export const RecordedCall = Type.Object(
   },
   {
     title: 'RecordedCall',
-    examples: [{ ...(Call as unknown as { examples: object[] }).examples[0], warnings: [] }],
+    examples: examplesOf(Call).map((call) => ({ ...(call as object), warnings: [] })),
   },
 );
 

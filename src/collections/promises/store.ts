@@ -66,7 +66,7 @@ const IS_WHOLE = sql`(money.collected_minor >= p.amount_minor or money.paid_mino
 
 /**
  * The state of a promise of `promisesWithFacts` on a day. It is never stored, because a payment can be reversed, dated back or assigned
- * later. The definition is in decision 0021.
+ * later. The definition is in docs/collections.md.
  */
 export function stateOn(day: PlainDate): RawBuilder<PromiseState> {
   return sql<PromiseState>`(case

@@ -38,8 +38,8 @@ export function statementDocument(
     ...figures(row),
   });
   /** A run of instalments has the balances after its last instalment. */
-  const toRun = (run: readonly Row[]) => ({
-    ...toRow(run.at(-1) as Row),
+  const toRun = (run: readonly [Row, ...Row[]]) => ({
+    ...toRow(run.at(-1) ?? run[0]),
     ...describeRun(run, terms, spelling),
     due: cell(run.reduce((sum, { dueMinor }) => sum + dueMinor, 0n)),
   });
@@ -60,9 +60,7 @@ export function statementDocument(
       total: amount(BigInt(account.total_minor)),
     },
     opening: figures(statement.opening),
-    rows: groupRows(statement.rows).map((group) =>
-      group.length === 1 ? toRow(group[0] as Row) : toRun(group),
-    ),
+    rows: groupRows(statement.rows).map((group) => (group.length === 1 ? toRow(group[0]) : toRun(group))),
     totals: { due: amount(statement.totals.dueMinor), paid: amount(statement.totals.paidMinor) },
     closing: {
       ...figures(closing),

@@ -338,8 +338,8 @@ export function refuseTooMany(rows: number, most = MAX_ROWS): void {
  * The rows of a printed statement: instalments of the same amount without another row between them are one run, if all are paid or all are
  * open. A daily plan has hundreds of instalments.
  */
-export function groupRows(rows: readonly Row[]): Row[][] {
-  const groups: Row[][] = [];
+export function groupRows(rows: readonly Row[]): [Row, ...Row[]][] {
+  const groups: [Row, ...Row[]][] = [];
   for (const row of rows) {
     const run = groups.at(-1);
     const last = run?.at(-1);

@@ -194,7 +194,7 @@ describe('a printed run of instalments', () => {
   });
 
   it('says which instalments, how many, when, and since when they are paid', () => {
-    const paid = [instalment(1, paidOn('2026-11-01')), instalment(2, paidOn('2026-11-03'))];
+    const paid: [Row, Row] = [instalment(1, paidOn('2026-11-01')), instalment(2, paidOn('2026-11-03'))];
     expect(describeRun(paid, TERMS, printedSpelling(2, 'en'))).toEqual({
       description: 'Instalments 1 to 2 of 10: 2 × 5.00',
       detail: '1 Nov 2026 – 2 Nov 2026 · paid 1 Nov 2026 – 3 Nov 2026',

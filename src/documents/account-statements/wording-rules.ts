@@ -166,13 +166,13 @@ export function describeRow(
 
 /** The description and the detail of a run of `groupRows`, such as `Instalments 3 to 9 of 289: 7 × 60.00`, and its days. */
 export function describeRun(
-  run: readonly Row[],
+  run: readonly [Row, ...Row[]],
   { instalmentCount }: Terms,
   { language, date, amount }: Spelling,
 ): { description: string; detail: string } {
   const words = WORDS[language];
-  const [first, last] = [run[0], run.at(-1)];
-  if (!first || !last) throw new Error('A run of instalments has no rows.');
+  const first = run[0];
+  const last = run.at(-1) ?? first;
   const until = (from: PlainDate, to: PlainDate) =>
     from === to ? date(from) : `${date(from)} – ${date(to)}`;
   const payments = run.flatMap(({ covers }) => covers.map(({ paymentDate }) => paymentDate)).sort();

@@ -25,7 +25,7 @@ export function receiptRoutes(api: Api, context: Context, printer: Printer): voi
         operationId: 'getReceipt',
         summary: 'Look up a receipt by its number',
         description:
-          'Tells the amount, day and account of a receipt that a customer shows. A number with a wrong check digit gets 400. A payment without an account has no receipt.',
+          'The amount, the day and the account of the payment. A number with a wrong check digit gets 400. A payment without an account has no receipt.',
         params: ReceiptParams,
         response: { 200: Envelope(Receipt, 'Receipt found.') },
       },

@@ -17,7 +17,7 @@ import { type Context, today } from '../../core/context.ts';
 import type { RowStreams } from '../../core/database/row-streams.ts';
 import { actorOf, callerOf } from '../../core/http/access.ts';
 import type { Api } from '../../core/http/api.ts';
-import { choicesOf } from '../../core/http/fields.ts';
+import { type ChoiceText, choicesOf } from '../../core/http/fields.ts';
 import { sendFileStream } from '../../core/http/file-stream.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
 import { readPhone } from '../../core/values/phone.ts';
@@ -30,9 +30,9 @@ import { toInvoiceSummary } from '../../documents/invoices/view.ts';
 import { PaymentRequest, requestList } from '../../mobile-money/payment-requests/schema.ts';
 import { listRequests } from '../../mobile-money/payment-requests/store.ts';
 import { requestsFound } from '../../mobile-money/payment-requests/view.ts';
-import { Payment, paymentList } from '../../payments/schema.ts';
+import { Payment, type PaymentExpansion, paymentList } from '../../payments/schema.ts';
 import { listPayments } from '../../payments/store.ts';
-import { toDetailedPayments } from '../../payments/view.ts';
+import { showPayments } from '../../payments/view.ts';
 import { type Permission, requireAll } from '../../rights.ts';
 import { type FileOfList, openListFile } from './commands.ts';
 
@@ -67,8 +67,8 @@ export function listFileRoutes(api: Api, context: Context, streams: RowStreams):
     expandedBy: ({ expand }) => choicesOf(expand),
     async read(db, actor, plan) {
       const page = await listPayments(db, plan);
-      const payments = await toDetailedPayments(db, actor, page.rows, currency);
-      return { ...page, rows: await expandAccountsOf(db, actor, payments, plan.expand) };
+      const expand = [plan.expand, 'people'].filter(Boolean).join(',') as ChoiceText<PaymentExpansion>;
+      return { ...page, rows: await showPayments({ db, currency }, actor, page.rows, expand) };
     },
   });
 

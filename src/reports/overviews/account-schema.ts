@@ -1,5 +1,5 @@
 import { type TSchema, Type } from 'typebox';
-import { Account, AccountSchedule, Status, StatusChange } from '../../accounts/schema.ts';
+import { Account, AccountSchedule, Status } from '../../accounts/schema.ts';
 import { examplesOf } from '../../core/http/envelope.ts';
 import { Money, Nullable } from '../../core/http/fields.ts';
 import { Quote } from '../../documents/account-statements/schema.ts';
@@ -8,7 +8,7 @@ import { PaymentRequest } from '../../mobile-money/payment-requests/schema.ts';
 import { Payment } from '../../payments/schema.ts';
 
 /** The number of rows of each list. */
-export const LATEST = { payments: 10, statusChanges: 6, invoices: 20, paymentRequests: 5 };
+export const LATEST = { payments: 10, invoices: 20, paymentRequests: 5 };
 
 function Latest<T extends TSchema>(row: T, rows: number, description: string) {
   const total = Type.Integer({ description: 'The number of all rows.' });
@@ -32,7 +32,6 @@ export const AccountOverview = Type.Object(
     ),
     schedule: AccountSchedule,
     quote: Quote,
-    statusChanges: Latest(StatusChange, LATEST.statusChanges, 'status changes.'),
     payments: Nullable(Latest(Payment, LATEST.payments, `payments by payment date. ${UNREADABLE}`)),
     invoices: Nullable(Latest(InvoiceSummary, LATEST.invoices, `invoices. ${UNREADABLE}`)),
     paymentRequests: Nullable(
@@ -51,7 +50,6 @@ export const AccountOverview = Type.Object(
         ],
         schedule: examplesOf(AccountSchedule)[0],
         quote: examplesOf(Quote)[0],
-        statusChanges: { rows: examplesOf(StatusChange), total: 1 },
         payments: { rows: examplesOf(Payment).slice(0, 1), total: 1 },
         invoices: { rows: examplesOf(InvoiceSummary).slice(0, 1), total: 1 },
         paymentRequests: { rows: [], total: 0 },

@@ -1,7 +1,6 @@
 import { showAccount } from '../../accounts/expand-view.ts';
-import { type AccountExpansion, statusChangeList } from '../../accounts/schema.ts';
+import type { AccountExpansion } from '../../accounts/schema.ts';
 import { isStatusIn, movesByHand } from '../../accounts/status/rules.ts';
-import { listStatusChanges } from '../../accounts/status/store.ts';
 import { getAccountRow } from '../../accounts/store.ts';
 import { toSchedule } from '../../accounts/view.ts';
 import { type Actor, type Context, today } from '../../core/context.ts';
@@ -54,14 +53,6 @@ export async function readAccountOverview(context: Context, actor: Actor, id: nu
         language: await languageOf(context, row.customer_id),
       },
       currency,
-    ),
-    statusChanges: await readLatest(
-      listStatusChanges(
-        db,
-        statusChangeList.plan({ sort: 'id:desc', limit: LATEST.statusChanges }, context),
-        id,
-      ),
-      (change) => change,
     ),
     payments: await ifAllowed('payments:read', async () => {
       const plan = paymentList.plan({ sort: 'paymentDate:desc,id:desc', limit: LATEST.payments }, context);

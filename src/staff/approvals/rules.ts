@@ -73,7 +73,7 @@ export type Facts = SubjectState;
  */
 export function factsOf(action: ApprovalAction, state: SubjectState): Facts {
   const isForBalance = action === 'write_off_account' || action === 'cancel_account';
-  const isOnPayment = action in PAYMENT_ACTIONS;
+  const isOnPayment = ON_PAYMENTS.includes(action);
   return {
     ...state,
     balanceMinor: isForBalance ? state.balanceMinor : null,
@@ -81,11 +81,7 @@ export function factsOf(action: ApprovalAction, state: SubjectState): Facts {
   };
 }
 
-const PAYMENT_ACTIONS: Readonly<Partial<Record<ApprovalAction, true>>> = {
-  reverse_payment: true,
-  correct_payment: true,
-  unassign_payment: true,
-};
+const ON_PAYMENTS: readonly ApprovalAction[] = ['reverse_payment', 'correct_payment', 'unassign_payment'];
 
 export type FactName = keyof Facts;
 export const FACT_NAMES = [

@@ -21,7 +21,7 @@ import { ReversalDialog } from './reversal-dialog.tsx';
 type Payment = Schemas['Payment'];
 
 export function Page({ id }: { id: string }) {
-  const query = { expand: ['customer' as const] };
+  const query = { expand: ['customer' as const, 'people' as const] };
   const payment = api.useQuery('get', '/api/payments/{id}', { params: { path: { id: Number(id) }, query } });
   return (
     <Loaded query={payment} explain={explain} skeleton={<Skeleton lines={6} />}>

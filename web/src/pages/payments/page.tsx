@@ -34,7 +34,7 @@ export function Page() {
   const payments = api.useQuery(
     'get',
     '/api/payments',
-    { params: { query: { ...list.query, expand: ['customer'] } } },
+    { params: { query: { ...list.query, expand: ['customer', 'people'] } } },
     KEEPS_LAST,
   );
   const columns: Column<Payment>[] = [
