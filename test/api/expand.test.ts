@@ -105,8 +105,8 @@ describe('expand', () => {
     for (const [path, allowed] of [
       ['/accounts', 'customer, product'],
       [`/accounts/${account.id}`, 'customer, product'],
-      ['/payments', 'account, customer'],
-      [`/payments/${paymentId}`, 'account, customer'],
+      ['/payments', 'account, customer, people'],
+      [`/payments/${paymentId}`, 'account, customer, people'],
       ['/invoices', 'account, customer'],
     ] as const) {
       for (const expand of ['payer', 'customer,', '']) {

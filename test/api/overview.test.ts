@@ -34,7 +34,7 @@ describe('the overview of an account', () => {
       schedule: await read(`/accounts/${id}/schedule`),
       quote: await read(`/accounts/${id}/quote`),
       payments: {
-        rows: await read(`/accounts/${id}/payments?sort=paymentDate:desc,id:desc&limit=10`),
+        rows: await read(`/accounts/${id}/payments?sort=paymentDate:desc,id:desc&limit=10&expand=people`),
         total: 12,
       },
       invoices: { rows: await read(`/invoices?filter[accountId]=${id}`), total: 1 },

@@ -27,13 +27,13 @@ async function filesOf(opened: Page): Promise<string[]> {
 }
 
 describe.skipIf(!HAS_BROWSER)('the first screen', () => {
-  it('of a visitor, who signs in, needs at most 65 kB', async () => {
+  it('of a visitor, who signs in, needs at most 62 kB', async () => {
     const opened = await test.open('/', { email: '', locale: 'sw-KE' });
     await opened.locator('input[name=email]').waitFor();
     expectSmall(await filesOf(opened));
   });
 
-  it('of a signed-in user, which is Today, needs at most 65 kB', async () => {
+  it('of a signed-in user, which is Today, needs at most 62 kB', async () => {
     const opened = await test.open('/', { locale: 'sw-KE' });
     await opened.reload();
     await opened.locator('.avatar').waitFor();
@@ -59,7 +59,7 @@ describe.skipIf(!HAS_BROWSER)('the first screen', () => {
     expect(files.length).toBeGreaterThan(3);
     const bytes = sumOf(files.map(sizeOf));
     report(`console: first screen of ${bytes} bytes in ${files.length} files`);
-    expect(bytes).toBeLessThan(65_000);
+    expect(bytes).toBeLessThan(62_000);
     expect(files.length).toBeLessThan(15); // On a slow network, many small files take longer than a large one.
   }
 });

@@ -110,6 +110,7 @@ describe.skipIf(!HAS_BROWSER)('a customer', () => {
     await pinned.getByRole('button', { name: 'Correct' }).click();
     await page.locator('dialog textarea:focus').fill('Is paid on the 6th.');
     await save(page);
+    await page.locator('dialog').waitFor({ state: 'detached' });
     await pinned.getByText('Is paid on the 6th.').waitFor();
     const history = page.getByRole('list', { name: 'History' });
     await history.getByRole('button', { name: 'Corrected 1 ×: show' }).click();

@@ -1,4 +1,7 @@
+import { secrets } from './secrets.ts';
+
 export const apiKeys = {
+  ...secrets,
   'apiKeys.new': 'New API key',
   'apiKeys.none': 'No API keys yet.',
   'apiKeys.created': 'API key created',

@@ -12,7 +12,6 @@ import { customer } from './customer.ts';
 import { customers } from './customers.ts';
 import { employees } from './employees.ts';
 import { find } from './find.ts';
-import { history } from './history.ts';
 import { imports } from './imports.ts';
 import { invoice } from './invoice.ts';
 import { invoices } from './invoices.ts';
@@ -45,7 +44,6 @@ export const en = {
   ...customers,
   ...employees,
   ...find,
-  ...history,
   ...imports,
   ...invoice,
   ...invoices,

@@ -1,4 +1,4 @@
-/** Secrets that are shown once. */
+/** Secrets that are shown once. The message files of the pages that create secrets include this group. */
 export const secrets = {
   'secret.once': 'Copy it now. It is not shown again.',
   'secret.done': 'I have stored it',

@@ -1,4 +1,7 @@
+import { secrets } from './secrets.ts';
+
 export const users = {
+  ...secrets,
   'users.new': 'New user',
   'users.new.lead': 'Give the user the password in person. The user can change it after signing in.',
   'users.password.hint': 'Choose several words that nobody would guess.',

@@ -1,6 +1,8 @@
 import { disabledReasons } from './codes.ts';
+import { secrets } from './secrets.ts';
 
 export const webhooks = {
+  ...secrets,
   'webhooks.endpoint': 'Webhook endpoint',
   'webhooks.new': 'New endpoint',
   'webhooks.none': 'No other system receives events yet.',

@@ -1,6 +1,8 @@
 import type { apiKeys as en } from '../en/api-keys.ts';
+import { secrets } from './secrets.ts';
 
 export const apiKeys: Record<keyof typeof en, string> = {
+  ...secrets,
   'apiKeys.new': 'Ufunguo mpya wa API',
   'apiKeys.none': 'Hakuna funguo za API bado.',
   'apiKeys.created': 'Ufunguo wa API umeundwa',

@@ -1,7 +1,6 @@
 import type { core as en } from '../en/core.ts';
 import { common } from './common.ts';
 import { fields } from './fields.ts';
-import { secrets } from './secrets.ts';
 import { session } from './session.ts';
 import { shared } from './shared.ts';
 import { values } from './values.ts';
@@ -9,7 +8,6 @@ import { values } from './values.ts';
 export const core: Record<keyof typeof en, string> = {
   ...common,
   ...fields,
-  ...secrets,
   ...session,
   ...shared,
   ...values,

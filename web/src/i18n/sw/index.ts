@@ -13,7 +13,6 @@ import { customer } from './customer.ts';
 import { customers } from './customers.ts';
 import { employees } from './employees.ts';
 import { find } from './find.ts';
-import { history } from './history.ts';
 import { imports } from './imports.ts';
 import { invoice } from './invoice.ts';
 import { invoices } from './invoices.ts';
@@ -45,7 +44,6 @@ export const sw: Catalogue = {
   ...customers,
   ...employees,
   ...find,
-  ...history,
   ...imports,
   ...invoice,
   ...invoices,

@@ -1,6 +1,8 @@
 import type { users as en } from '../en/users.ts';
+import { secrets } from './secrets.ts';
 
 export const users: Record<keyof typeof en, string> = {
+  ...secrets,
   'users.new': 'Mtumiaji mpya',
   'users.new.lead': 'Mpe nenosiri ana kwa ana. Anaweza kulibadilisha baada ya kuingia.',
   'users.password.hint': 'Chagua maneno kadhaa ambayo hakuna mtu angeweza kukisia.',

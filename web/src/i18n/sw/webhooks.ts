@@ -1,7 +1,9 @@
 import type { webhooks as en } from '../en/webhooks.ts';
 import { disabledReasons } from './codes.ts';
+import { secrets } from './secrets.ts';
 
 export const webhooks: Record<keyof typeof en, string> = {
+  ...secrets,
   'webhooks.endpoint': 'Anwani ya webhook',
   'webhooks.new': 'Anwani mpya',
   'webhooks.none': 'Hakuna mfumo mwingine unaopokea matukio bado.',
