@@ -183,7 +183,7 @@ export function commissionRoutes(api: Api, context: Context): void {
       schema: {
         tags,
         operationId: 'calculateCommissionMonth',
-        summary: 'Calculate the commissions of all employees for a month',
+        summary: 'Calculate all commissions of a month',
         description:
           'Calculates the commission of each employee who sold an account in the month, as `POST /commissions/calculate` without `salesData`. ' +
           'Commissions stay as they are if they are approved or paid, or if `salesData` named sales for them. A repeat calculates the others again.',

@@ -407,7 +407,8 @@ class DemoYear {
 
   /** Adds a transaction to the provider's statement. */
   private addTransaction(payment: Omit<Transaction, 'id'>): Transaction {
-    const id = `DEMO${(this.transactions.length + 1).toString(36).toUpperCase().padStart(6, '0')}`;
+    // Digits only, because a batch has no two references that differ only in letters that look alike.
+    const id = `DEMO${String(this.transactions.length + 1).padStart(6, '0')}`;
     const transaction = { id, ...payment };
     this.transactions.push(transaction);
     return transaction;

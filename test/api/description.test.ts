@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { addDays, type PlainDate } from '../../src/core/values/dates.ts';
 import {
   type Description,
   examplesOfMedia,
@@ -9,6 +10,7 @@ import {
 } from '../support/api-description.ts';
 import { BROWSER, DAY, ENDINGS, LATER_DAY, STORY } from '../support/example-order.ts';
 import {
+  newAccount,
   pay,
   setToday,
   startInstanceForTest,
@@ -38,6 +40,8 @@ let service: TestService;
 /** Of a service with a test clock, which the openapi.json of the repository does not describe. */
 let description: Description;
 let seen: Record<string, unknown>;
+/** The ids to send instead of those of the examples, by operation. */
+const otherIds: Record<string, string> = {};
 /** The session cookie. */
 let cookie: string;
 
@@ -279,6 +283,7 @@ describe.each([DAY, LATER_DAY])('sent in their order on %s, the examples', (day)
     }
     await requestApprovals();
     await prepareCash();
+    await prepareCalls(day as PlainDate);
     await readCreated();
     await signInThroughProvider();
     for (const name of ENDINGS) await replay(operationOf(name));
@@ -350,6 +355,8 @@ async function requestApprovals(): Promise<void> {
     const { id } = await pay(service, 2, 10);
     const answer = await limited.call('POST', `/payments/${id}/reverse`, { reason: 'A test' }, { token });
     expect(answer.status, answer.text).toBe(202);
+    // The last request is withdrawn. A provider reports the payment 1, so that its amount can no longer be corrected.
+    otherIds['POST /api/payments/{id}/correct-amount'] = String(id);
   }
 }
 
@@ -359,9 +366,9 @@ async function requestApprovals(): Promise<void> {
  * difference.
  */
 async function prepareCash(): Promise<void> {
-  const login = { email: 'daudi@example.com', password: 'a long enough password' };
+  const login = { email: 'amina@example.com', password: 'a long enough password' };
   const { body } = await service.call('POST', '/auth/login', login, { token: null });
-  const daudi: string = body.data.accessToken;
+  const amina: string = body.data.accessToken;
   const admin = service.adminToken;
   const [finance, first, second] = await Promise.all(['finance', 'agent', 'agent'].map(service.signInAs));
   const send = async (token: string | undefined, path: string, sent?: object): Promise<{ id: number }> => {
@@ -382,16 +389,26 @@ async function prepareCash(): Promise<void> {
   await handOver(admin, { toUserId: me.data.id });
   await handOver(finance, { slipNumber: 'A 1' });
   await handOver(finance, { slipNumber: 'A 2' });
-  for (const holder of [daudi, first, second]) {
+  for (const holder of [amina, first, second]) {
     const opening = await count(holder, 200);
     await send(finance, `/cash/counts/${opening.id}/confirm`, { isEarlierCash: true });
     const { id } = await count(holder, 100);
     await send(holder, `/cash/counts/${id}/explain`, { reason: 'A test' });
-    if (holder === daudi) continue;
+    if (holder === amina) continue;
     const { body: user } = await service.call('GET', '/auth/me', undefined, { token: holder ?? null });
     const settlement = { kind: 'difference', paymentMethodId: 2, amount: -100, reason: 'A test' };
     await send(finance, '/cash/settlements', { ...settlement, holderId: user.data.id });
   }
+}
+
+/** A late account, which is in the call list, and one whose customer has promised to pay. */
+async function prepareCalls(day: PlainDate): Promise<void> {
+  const activationDate = addDays(day, -91);
+  await newAccount(service, { activationDate });
+  const { id } = await newAccount(service, { activationDate });
+  const promise = { amount: 400, date: addDays(day, 1) };
+  const answer = await service.call('POST', '/calls', { accountId: id, result: 'promise', promise });
+  expect(answer.status, answer.text).toBe(201);
 }
 
 /** Waits until the job of the statement has ended, because a statement has only one stage at a time. */
@@ -401,12 +418,12 @@ async function untilStatementRests(): Promise<void> {
 }
 
 /** The address with the example of each parameter that has one. */
-function pathOf({ path, parameters }: Operation): string {
+function pathOf({ name: operation, path, parameters }: Operation): string {
   const query = new URLSearchParams();
   let concrete = path;
   for (const { name, in: place, example } of parameters) {
     if (example === undefined) continue;
-    if (place === 'path') concrete = concrete.replace(`{${name}}`, String(example));
+    if (place === 'path') concrete = concrete.replace(`{${name}}`, otherIds[operation] ?? String(example));
     if (place !== 'query') continue;
     // Lists such as `include` change the fields of the answer.
     if (Array.isArray(example)) continue;

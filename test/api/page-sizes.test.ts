@@ -163,6 +163,7 @@ const LISTS: Record<string, () => string> = {
   '/accounts/{accountId}/payments': () => `/accounts/${ids.account}/payments`,
   '/accounts/{id}/credit/moves': () => `/accounts/${ids.account}/credit/moves`,
   '/accounts/{id}/history': () => `/accounts/${ids.account}/history`,
+  '/accounts/{id}/timeline': () => `/accounts/${ids.account}/timeline`,
   '/api-keys': () => '/api-keys',
   '/audit': () => '/audit',
   '/calls': () => '/calls',
@@ -173,6 +174,7 @@ const LISTS: Record<string, () => string> = {
   '/customers': () => '/customers',
   '/customers/{id}/notes': () => `/customers/${ids.customer}/notes`,
   '/customers/{id}/kyc': () => `/customers/${ids.customer}/kyc`,
+  '/customers/{id}/timeline': () => `/customers/${ids.customer}/timeline`,
   '/employees': () => '/employees',
   '/events': () => '/events',
   '/imports': () => '/imports',
@@ -237,7 +239,9 @@ describe('the largest page of a list', () => {
       `${path}${path.includes('?') ? '&' : '?'}limit=${limit}`,
     );
     expect(status).toBe(200);
-    const rows: unknown[] = Array.isArray(body.data) ? body.data : (body.data.rows ?? body.data.events);
+    const rows: unknown[] = Array.isArray(body.data)
+      ? body.data
+      : (body.data.rows ?? body.data.events ?? body.data.entries);
     expect(rows.length).toBeGreaterThan(0);
     const longest = Math.max(...rows.map((row) => Buffer.byteLength(JSON.stringify(row))));
     expect(longest * limit).toBeLessThan(MAX_PAGE_BYTES);

@@ -98,7 +98,7 @@ describe.skipIf(!HAS_BROWSER)('a request for approval', () => {
     const { account, page } = await openWithCredit(5_000);
     const body = { amount: 3_000, reason: 'Too much' };
     const { id } = await console.call('POST', `/accounts/${account.id}/credit/refund`, body);
-    await page.getByText('Waits for approval').waitFor(); // Live: without a reload.
+    await page.getByText('Waits for approval').first().waitFor(); // Live: without a reload.
     await expectAccessible(page);
     await chooseAction(page, 'Refund credit');
     const dialog = page.locator('dialog');

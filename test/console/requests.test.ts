@@ -32,13 +32,13 @@ describe.skipIf(!HAS_BROWSER)('a page', () => {
   it('Today needs two requests', async () => {
     await newAccount(console, { activationDate: dayBefore(60) });
     const requests = await requestsOf('/today', async (page) => {
-      await page.getByRole('link', { name: 'Wanjiru Kamau' }).waitFor();
+      await page.getByRole('link', { name: 'Wanjiru Kamau' }).first().waitFor();
       await page.locator('.bars li').first().waitFor();
     });
     expect(requests).toEqual(['GET /api/reports/today', 'GET /api/reports/today/money']);
   });
 
-  it('an account needs two requests', async () => {
+  it('an account needs three requests', async () => {
     const { id } = await newAccount(console);
     await console.call('POST', '/payments', { accountId: id, amount: 400, paymentMethodId: 2 });
     const requests = await requestsOf(`/accounts/${id}`, async (page) => {
@@ -47,7 +47,11 @@ describe.skipIf(!HAS_BROWSER)('a page', () => {
       await page.locator('tbody tr').first().waitFor();
       await page.locator('.quote-answer').waitFor();
     });
-    expect(requests).toEqual([`GET /api/accounts/${id}/overview`, 'GET /api/payment-methods']);
+    expect(requests).toEqual([
+      `GET /api/accounts/${id}/overview`,
+      `GET /api/accounts/${id}/timeline`,
+      'GET /api/payment-methods',
+    ]);
   });
 
   it('reads an account and the work of today once more for three payments that arrive together', async () => {
@@ -71,7 +75,8 @@ describe.skipIf(!HAS_BROWSER)('a page', () => {
     await statValue(account, 'Balance').getByText('KES 22,794.00').waitFor();
     await again;
     const withoutMoney = requests.map((one) => one.filter((name) => name !== 'GET /api/reports/today/money'));
-    expect(withoutMoney).toEqual([[`GET /api/accounts/${id}/overview`], ['GET /api/reports/today']]);
+    const ofAccount = [`GET /api/accounts/${id}/overview`, `GET /api/accounts/${id}/timeline`];
+    expect(withoutMoney.map((one) => one.sort())).toEqual([ofAccount, ['GET /api/reports/today']]);
   });
 
   it('New sale does not read the catalogue again after a sale', async () => {

@@ -61,6 +61,8 @@ export const STORY = [
   'PUT /api/employees/by-external-id/{externalId}',
   'POST /api/commissions/rules',
   'POST /api/commissions/calculate',
+  'POST /api/commissions/months/{period}/calculate',
+  'POST /api/commissions/months/{period}/status',
   'PUT /api/commissions/payments/{id}',
   'POST /api/imports',
   'PUT /api/imports/{id}/files/{file}',

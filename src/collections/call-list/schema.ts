@@ -174,4 +174,9 @@ export const Assignment = Type.Object(
   { title: 'AccountAssignment', examples: [{ changed: 1 }] },
 );
 
-export const Officers = Type.Array(Type.Object({ userId: Id, officer: Type.String() }, { title: 'Officer' }));
+export const Officers = Type.Array(
+  Type.Object({ userId: Id, officer: Type.String() }, { title: 'Officer' }),
+  {
+    examples: [[{ userId: 4, officer: 'Daudi Mwangi' }]],
+  },
+);

@@ -1,9 +1,8 @@
-import { Type } from 'typebox';
 import { expandAccountsOf } from '../../accounts/expand-view.ts';
 import type { Context } from '../../core/context.ts';
 import { actorOf } from '../../core/http/access.ts';
 import type { Api } from '../../core/http/api.ts';
-import { Envelope, ListEnvelope, ok, okList } from '../../core/http/envelope.ts';
+import { Envelope, ListEnvelope, Nothing, ok, okList } from '../../core/http/envelope.ts';
 import { notFound } from '../../core/http/errors.ts';
 import { IdParams } from '../../core/http/fields.ts';
 import { repeatable } from '../../core/http/idempotency.ts';
@@ -149,7 +148,7 @@ export function callRoutes(api: Api, context: Context): void {
         summary: 'End the own reservation of phones',
         description: 'The id is that of the account. The reservation of phones of another customer stays.',
         params: IdParams,
-        response: { 200: Envelope(Type.Object({}), 'Reservation ended.') },
+        response: { 200: Envelope(Nothing, 'Reservation ended.') },
       },
     },
     async (request) => {

@@ -6,10 +6,12 @@ export const ResultsQuery = Type.Object({
   from: Type.Optional({
     ...EntryDate,
     description: 'A day of the first week. Default: three weeks before the last.',
+    examples: ['2026-11-02'],
   }),
   to: Type.Optional({
     ...EntryDate,
     description: `A day of the last week. Default: today. At most ${MAX_WEEKS} weeks.`,
+    examples: ['2026-11-02'],
   }),
 });
 

@@ -36,6 +36,16 @@ export function listNotes(db: Db, plan: ListPlan, customerId: number) {
   });
 }
 
+const MAX_PINNED = 20;
+
+/** The pinned notes about a customer and about the customer's accounts, the newest first. */
+export async function findPinnedNotes(db: Db, customerId: number): Promise<NoteRow[]> {
+  const { rows } = await sql<NoteRow>`
+    ${SELECT} where n.customer_id = ${customerId} and n.pinned order by n.created_at desc, n.id desc
+    limit ${MAX_PINNED}`.execute(db);
+  return rows;
+}
+
 /** A note of another customer is not found, so that nobody reads or changes it by a guessed id. */
 export async function findNote(db: Db, customerId: number, id: number): Promise<NoteRow | undefined> {
   const { rows } = await sql<NoteRow>`${SELECT} where n.id = ${id} and n.customer_id = ${customerId}`.execute(

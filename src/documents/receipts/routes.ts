@@ -9,7 +9,7 @@ import { nameUnprintable, type Printer, printedAnswerMs } from '../../platform/p
 import { requireAll } from '../../rights.ts';
 import { receiptText, toReceiptDocument } from './document-view.ts';
 import { formatReceiptNumber, readReceiptNumber } from './rules.ts';
-import { Receipt, ReceiptParams, ReceiptPrint } from './schema.ts';
+import { Receipt, ReceiptParams, ReceiptPrint, ReceiptText } from './schema.ts';
 import { findReceipt, paymentExists, setPrinted } from './store.ts';
 import { toReceipt } from './view.ts';
 
@@ -72,7 +72,7 @@ export function receiptRoutes(api: Api, context: Context, printer: Printer): voi
             description: 'The receipt.',
             content: {
               'application/pdf': { schema: Type.Unsafe<Buffer>({ type: 'string', format: 'binary' }) },
-              'text/plain': { schema: Type.String() },
+              'text/plain': { schema: ReceiptText },
             },
           },
         },

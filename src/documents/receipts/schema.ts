@@ -55,3 +55,9 @@ export const Receipt = Type.Object(
     ],
   },
 );
+
+export const ReceiptText = Type.String({
+  examples: [
+    'Sun Pumps\nReceipt R13\nReceived: KES 400.00\nDate: 2 Nov 2026\nFrom: Wanjiru Kamau\nAccount: ACC10000012\nPaid by: M-Pesa, SFK1ABCDEF\n',
+  ],
+});

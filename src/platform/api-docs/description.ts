@@ -73,6 +73,7 @@ const TAGS = {
     'Commissions of an employee for a month, calculated by versioned rules, then approved and paid.',
   Search: 'One search over customers, accounts, payments and invoices.',
   Collections: 'Whom to call, what came of the calls, and whether promises were kept.',
+  'Files of lists': 'All rows of a list as a CSV file, with the filters and the order of the list.',
   Reports: 'The portfolio and the payments of a period.',
   Portfolio: 'All customers, accounts and payments as CSV files, to move to or from another system.',
   Webhook: 'Routes that the payment providers call.',

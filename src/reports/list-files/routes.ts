@@ -133,7 +133,7 @@ export function listFileRoutes(api: Api, context: Context, streams: RowStreams):
         schema: {
           tags: ['Files of lists'],
           operationId: `get${nameOfOperation(file.name)}File`,
-          summary: `Get all ${file.name.replaceAll('-', ' ')} that match a filter as CSV`,
+          summary: `Get filtered ${file.name.replaceAll('-', ' ')} as CSV`,
           description: `${AS_THE_LIST} The caller also needs \`${permission}\`.`,
           querystring: list.queryOfAll,
           response: { 200: { description: 'The file.', content: { 'text/csv': { schema: ListFile } } } },

@@ -1,8 +1,10 @@
 import { type Static, Type } from 'typebox';
+import { examplesOf } from '../../core/http/envelope.ts';
 import { RESOURCES } from '../../core/http/errors.ts';
 import { Choice, Choices, DateText, Id, Money, Nullable, Timestamp } from '../../core/http/fields.ts';
 import { MAX_CURSOR_LENGTH } from '../../core/lists/cursor.ts';
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../../core/lists/query.ts';
+import { Note } from '../../customers/notes/schema.ts';
 import { KIND_NAMES } from './rules.ts';
 
 export const TimelineQuery = Type.Object({
@@ -14,7 +16,9 @@ export const TimelineQuery = Type.Object({
     Type.String({
       maxLength: MAX_CURSOR_LENGTH,
       format: 'query-text',
-      description: 'The `nextCursor` of the page before. Without it, the newest entries are returned.',
+      description:
+        'The `nextCursor` of the page before. Without it, or empty, the newest entries are returned.',
+      examples: [''],
     }),
   ),
 });
@@ -79,6 +83,10 @@ export const Timeline = Type.Object(
     kinds: Type.Array(Choice('TimelineKind', KIND_NAMES), {
       description: 'The kinds that the caller may see.',
     }),
+    pinnedNotes: Type.Array(Note, {
+      description:
+        'The pinned notes about the customer and all accounts of the customer, only on the first page.',
+    }),
     entries: Type.Array(TimelineEntry, { description: 'Newest first, by the time of recording.' }),
     nextCursor: Nullable(
       Type.String({
@@ -91,6 +99,7 @@ export const Timeline = Type.Object(
     examples: [
       {
         kinds: ['payment' as const, 'note' as const, 'customer_change' as const],
+        pinnedNotes: examplesOf(Note) as Note[],
         entries: [
           {
             kind: 'customer_change' as const,

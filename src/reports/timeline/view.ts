@@ -6,6 +6,8 @@ import { readPosition, writeCursor } from '../../core/lists/cursor.ts';
 import type { ListOrder } from '../../core/lists/fields.ts';
 import { DEFAULT_LIMIT } from '../../core/lists/query.ts';
 import { maySeeText } from '../../customers/notes/rules.ts';
+import { findPinnedNotes } from '../../customers/notes/store.ts';
+import { toNote } from '../../customers/notes/view.ts';
 import { changesOf, KIND_NAMES, TIMELINE_KINDS, visibleKinds } from './rules.ts';
 import type { TimelineEntry, TimelineQuery } from './schema.ts';
 import { findEntries, type TimelinePlace, type TimelineRow, type TimelineScope } from './store.ts';
@@ -29,15 +31,20 @@ export async function readTimeline(
   if (problems.length > 0) throw invalid(problems);
   const kinds = visibleKinds(actor);
   const wanted = kind === undefined ? null : choicesOf(kind);
-  const rows = await findEntries(db, scope, {
-    kinds: kinds.filter((one) => wanted === null || wanted.has(one)),
-    limit: limit + 1, // The last row shows whether there is a next page.
-    after: placeOf(position.values),
-  });
+  const showsPinned = after === '' && kinds.includes('note');
+  const [rows, pinned] = await Promise.all([
+    findEntries(db, scope, {
+      kinds: kinds.filter((one) => wanted === null || wanted.has(one)),
+      limit: limit + 1, // The last row shows whether there is a next page.
+      after: placeOf(position.values),
+    }),
+    showsPinned ? findPinnedNotes(db, scope.customerId) : [],
+  ]);
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
   return {
     kinds,
+    pinnedNotes: pinned.map((row) => toNote(row, actor, formatAccountNumber)),
     entries: shown.map((row) => toEntry(row, actor, currency)),
     nextCursor:
       rows.length > limit && last ? writeCursor(position, [last.recorded_at, last.kind, last.id]) : null,

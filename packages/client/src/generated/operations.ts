@@ -443,7 +443,7 @@ export interface CommissionsCalls {
   iterateUnclaimedSales(query?: IterationQueryOf<'listUnclaimedSales'>, options?: CallOptions): AsyncGenerator<RowOf<'listUnclaimedSales'>, void, undefined>;
   /** Count and sum the commissions of a month */
   getMonth(period: string, query?: NoQuery, options?: CallOptions): Promise<DataOf<'getCommissionMonth'>>;
-  /** Calculate the commissions of all employees for a month */
+  /** Calculate all commissions of a month */
   calculateMonth(period: string, options?: RepeatableCallOptions): Promise<DataOf<'calculateCommissionMonth'>>;
   /** Approve or pay all commissions of a month */
   changeMonth(period: string, body: BodyOf<'changeCommissionMonth'>, options?: RepeatableCallOptions): Promise<DataOf<'changeCommissionMonth'>>;
@@ -515,21 +515,21 @@ export interface ReportsCalls {
 }
 
 export interface FilesOfListsCalls {
-  /** Get all customers that match a filter as CSV */
+  /** Get filtered customers as CSV */
   getCustomersFile(query?: QueryOf<'getCustomersFile'>, options?: CallOptions): Promise<string>;
-  /** Get all accounts that match a filter as CSV */
+  /** Get filtered accounts as CSV */
   getAccountsFile(query?: QueryOf<'getAccountsFile'>, options?: CallOptions): Promise<string>;
-  /** Get all payments that match a filter as CSV */
+  /** Get filtered payments as CSV */
   getPaymentsFile(query?: QueryOf<'getPaymentsFile'>, options?: CallOptions): Promise<string>;
-  /** Get all accounts to call that match a filter as CSV */
+  /** Get filtered accounts to call as CSV */
   getAccountsToCallFile(query?: QueryOf<'getAccountsToCallFile'>, options?: CallOptions): Promise<string>;
-  /** Get all invoices that match a filter as CSV */
+  /** Get filtered invoices as CSV */
   getInvoicesFile(query?: QueryOf<'getInvoicesFile'>, options?: CallOptions): Promise<string>;
-  /** Get all credit moves that match a filter as CSV */
+  /** Get filtered credit moves as CSV */
   getCreditMovesFile(query?: QueryOf<'getCreditMovesFile'>, options?: CallOptions): Promise<string>;
-  /** Get all payment requests that match a filter as CSV */
+  /** Get filtered payment requests as CSV */
   getPaymentRequestsFile(query?: QueryOf<'getPaymentRequestsFile'>, options?: CallOptions): Promise<string>;
-  /** Get all commissions that match a filter as CSV */
+  /** Get filtered commissions as CSV */
   getCommissionsFile(query?: QueryOf<'getCommissionsFile'>, options?: CallOptions): Promise<string>;
 }
 

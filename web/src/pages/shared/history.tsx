@@ -39,12 +39,12 @@ export function History({ customerId, accountId }: HistoryProps) {
         may('notes:write') && <Button onClick={() => setIsWriting(true)}>{t('history.note.write')}</Button>
       }
     >
-      {may('notes:read') && <PinnedNotes customerId={customerId} />}
       <Loaded query={timeline} explain={explain} skeleton={<Skeleton lines={6} />}>
         {(data) => {
           const entries = data.pages.flatMap((page) => page.data.entries);
           return (
             <>
+              <PinnedNotes notes={data.pages[0]?.data.pinnedNotes ?? []} />
               <KindField kinds={data.pages[0]?.data.kinds ?? []} kind={kind} onChoose={setKind} />
               {entries.length === 0 && <p className="muted">{t('history.none')}</p>}
               <ol ref={list} className="history" aria-label={t('history.title')}>
@@ -127,16 +127,11 @@ function KindField({ kinds, kind, onChoose }: KindFieldProps) {
   );
 }
 
-function PinnedNotes({ customerId }: { customerId: number }) {
-  const query = { 'filter[pinned]': { eq: true }, sort: 'createdAt:desc', limit: 20 };
-  const notes = api.useQuery('get', '/api/customers/{id}/notes', {
-    params: { path: { id: customerId }, query },
-  });
-  const pinned = notes.data?.data ?? [];
-  if (pinned.length === 0) return null;
+function PinnedNotes({ notes }: { notes: Schemas['Timeline']['pinnedNotes'] }) {
+  if (notes.length === 0) return null;
   return (
     <ul className="history" aria-label={t('history.pinned')}>
-      {pinned.map((note) => (
+      {notes.map((note) => (
         <li key={note.id}>
           <span className="spread">
             <strong>{t('history.pinned')}</strong>
