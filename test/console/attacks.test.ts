@@ -20,7 +20,7 @@ const UPLOAD = 'POST /api/reconciliations/statements';
 const LONG_PAYLOAD = `${PAYLOAD}<script>attack()</script><a href="javascript:attack()">open</a>`;
 /** Not filled, because they end something, change the session, take a body of a provider, or need more than their example. */
 const NOT_FILLED =
-  /auth|cash\/|clock|credit|months|approvals|payment-requests|status-queries|imports\/|webhooks|statements\/|revoke|rotate|DELETE|unassign|unmatched|resolve|\/test$|\/resend$/;
+  /auth|cash\/|clock|credit|months|approvals|payment-requests|status-queries|imports\/|webhooks|statements\/|revoke|rotate|DELETE|unassign|unmatched|resolve|receipt|\/test$|\/resend$/;
 /** The story creates the resource with id 1 of each. */
 const PAGE_SOURCE = readFileSync(join(ROOT, 'web/src/pages/index.ts'), 'utf8');
 const PAGES = [...PAGE_SOURCE.matchAll(/path: '([^']+)',\s+permission: '([^']+)'/g)].map(
@@ -258,9 +258,17 @@ describe.skipIf(!HAS_BROWSER)('the console under attack', async () => {
       if (!operation) throw new Error(`${name} is not described.`);
       if (isNotification) await sendNotifications(operation);
       else if (name.endsWith('/bulk') || name === UPLOAD) await sendExample(operation);
+      else if (name === 'POST /api/payments/{id}/correct-amount')
+        accepted.push(...(await fill({ ...operation, path: await pathOfNewPayment(operation) })));
       else if (operation.body) accepted.push(...(await fill(operation)));
     }
     return accepted;
+  }
+
+  /** A provider has reported the payment 1, so that its amount can no longer be corrected. */
+  async function pathOfNewPayment({ path }: Operation): Promise<string> {
+    const answer = await send('POST', '/api/payments', { accountId: 1, amount: 4, paymentMethodId: 2 });
+    return path.replace('{id}', answer.body.data.id);
   }
 
   /** Lists have the fields of the single calls. The text becomes the name of the organisation in a statement. */
