@@ -79,8 +79,8 @@ describe('GET /{list}.csv', () => {
     '/credit-moves.csv',
     '/payment-requests.csv',
     '/commissions/payments.csv',
-  ])('%s exists', async (path) => {
-    expect(await rowsOf(path)).toEqual([]);
+  ])('%s exists, and has no row that its filter excludes', async (path) => {
+    expect(await rowsOf(`${path}?filter[createdAt][gte]=2999-01-01`)).toEqual([]);
   });
 
   it('refuses pages and filters that the list does not have, with the name of the parameter', async () => {
