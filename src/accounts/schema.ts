@@ -313,6 +313,24 @@ export const AccountSchedule = Type.Object(
       ),
       { description: 'All items, in the order in which payments are applied.' },
     ),
+    runs: Type.Array(
+      Type.Object(
+        {
+          firstItem: Type.Integer({ description: '0 for the deposit, which is a run of its own.' }),
+          lastItem: Type.Integer(),
+          firstDueDate: DateText,
+          lastDueDate: DateText,
+          amount: Type.Number({ description: 'The sum of the items.' }),
+          paid: Type.Number({ description: 'The paid part of this sum.' }),
+          state: Choice('ScheduleItemState', itemStates, { description: 'The state of each item.' }),
+        },
+        { title: 'ScheduleRun' },
+      ),
+      {
+        description:
+          'The same items, with neighbouring instalments of one state in one run. An instalment that is paid in part is a run of its own.',
+      },
+    ),
   },
   {
     title: 'AccountSchedule',
@@ -325,6 +343,21 @@ export const AccountSchedule = Type.Object(
           { number: 0, dueDate: '2026-10-26', amount: 2000, paid: 2000, state: 'paid' },
           { number: 1, dueDate: '2026-11-02', amount: 400, paid: 100, state: 'due' },
           { number: 2, dueDate: '2026-11-09', amount: 400, paid: 0, state: 'upcoming' },
+          { number: 3, dueDate: '2026-11-16', amount: 400, paid: 0, state: 'upcoming' },
+        ],
+        runs: [
+          {
+            ...{ firstItem: 0, lastItem: 0, firstDueDate: '2026-10-26', lastDueDate: '2026-10-26' },
+            ...{ amount: 2000, paid: 2000, state: 'paid' },
+          },
+          {
+            ...{ firstItem: 1, lastItem: 1, firstDueDate: '2026-11-02', lastDueDate: '2026-11-02' },
+            ...{ amount: 400, paid: 100, state: 'due' },
+          },
+          {
+            ...{ firstItem: 2, lastItem: 3, firstDueDate: '2026-11-09', lastDueDate: '2026-11-16' },
+            ...{ amount: 800, paid: 0, state: 'upcoming' },
+          },
         ],
       },
     ],

@@ -2,7 +2,14 @@ import { amountOf, type Currency } from '../core/context.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import { formatAccountNumber } from './account-number-rules.ts';
 import { balanceOf } from './ledger/rules.ts';
-import { type Position, position, type Standing, scheduleItems, termsOf } from './schedule/rules.ts';
+import {
+  type Position,
+  position,
+  type Standing,
+  scheduleItems,
+  scheduleRuns,
+  termsOf,
+} from './schedule/rules.ts';
 import { isStatusIn, movesFrom } from './status/rules.ts';
 import type { ShownAccountRow } from './store.ts';
 
@@ -54,16 +61,26 @@ export function toPaymentState(position: Position, currency: Currency) {
 }
 
 export function toSchedule(row: ShownAccountRow, currency: Currency, day: PlainDate) {
+  const items = scheduleItems(termsOf(row), standingOf(row, day));
   return {
     accountId: row.id,
     accountNumber: formatAccountNumber(row.id),
     currency: currency.code,
-    items: scheduleItems(termsOf(row), standingOf(row, day)).map((item) => ({
+    items: items.map((item) => ({
       number: item.index,
       dueDate: item.date,
       amount: amountOf(item.amountMinor, currency),
       paid: amountOf(item.paidMinor, currency),
       state: item.state,
+    })),
+    runs: scheduleRuns(items).map(({ first, last, amountMinor, paidMinor, state }) => ({
+      firstItem: first.index,
+      lastItem: last.index,
+      firstDueDate: first.date,
+      lastDueDate: last.date,
+      amount: amountOf(amountMinor, currency),
+      paid: amountOf(paidMinor, currency),
+      state,
     })),
   };
 }

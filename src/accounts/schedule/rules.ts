@@ -238,6 +238,38 @@ export function scheduleItems(terms: Terms, standing: Standing): ScheduleItem[] 
   }
 }
 
+/** Neighbouring instalments of one state, all paid, all unpaid, or one item that is paid in part. */
+export interface ScheduleRun {
+  first: ScheduleItem;
+  last: ScheduleItem;
+  /** The sums of the items. */
+  amountMinor: Minor;
+  paidMinor: Minor;
+  state: ItemState;
+}
+
+/** Folds all items into runs, in the order of items. The deposit is a run of its own. */
+export function scheduleRuns(items: readonly ScheduleItem[]): ScheduleRun[] {
+  const runs: ScheduleRun[] = [];
+  for (const item of items) {
+    const run = runs.at(-1);
+    if (run && continuesRun(run.last, item)) {
+      run.last = item;
+      run.amountMinor += item.amountMinor;
+      run.paidMinor += item.paidMinor;
+    } else {
+      const { amountMinor, paidMinor, state } = item;
+      runs.push({ first: item, last: item, amountMinor, paidMinor, state });
+    }
+  }
+  return runs;
+}
+
+function continuesRun(last: ScheduleItem, item: ScheduleItem): boolean {
+  const isPartlyPaid = ({ state, paidMinor }: ScheduleItem) => state !== 'paid' && paidMinor !== 0n;
+  return last.index > 0 && last.state === item.state && !isPartlyPaid(last) && !isPartlyPaid(item);
+}
+
 /**
  * Allocates the payments, in the order of value date and id, to the items of the schedule. The slices are in this order, too.
  * The slices add up to the sum of the payments, but at most to the total. The rest of the payments is credit.

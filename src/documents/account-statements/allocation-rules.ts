@@ -1,12 +1,14 @@
-import { allocate, dueDate, type Slice, type Terms } from '../../accounts/schedule/rules.ts';
+import { allocate, dueDate, itemMinor, type Slice, type Terms } from '../../accounts/schedule/rules.ts';
 import { compareDates, type PlainDate } from '../../core/values/dates.ts';
 import { type Minor, minMinor } from '../../core/values/money.ts';
 
 // The money of an account, and its allocation to the items of the schedule.
 
+export const MONEY_TYPES = ['payment', 'transfer_in', 'transfer_out', 'refund'] as const;
+
 /** A payment, or a credit move to or from the account. */
 export interface MoneyMove {
-  type: 'payment' | 'transfer_in' | 'transfer_out' | 'refund';
+  type: (typeof MONEY_TYPES)[number];
   date: PlainDate;
   /** Greater than 0, also for outgoing money. */
   amountMinor: Minor;
@@ -90,6 +92,42 @@ function push<K>(lists: Map<K, Cover[]>, key: K, cover: Cover): void {
   const list = lists.get(key);
   if (list) list.push(cover);
   else lists.set(key, [cover]);
+}
+
+/** Neighbouring instalments that are covered as a whole, or one item. The deposit is never in a run with instalments. */
+export interface CoverRun {
+  firstItem: number;
+  lastItem: number;
+  firstDueDate: PlainDate;
+  lastDueDate: PlainDate;
+  amountMinor: Minor;
+  /** Whether the money covers the whole amount of each item. */
+  isWhole: boolean;
+}
+
+/** What one payment, or several payments together, cover. @param covers - in the order of items; an item can be in it repeatedly. */
+export function coverRuns(covers: readonly Cover[], terms: Terms): CoverRun[] {
+  const ofItem = new Map<number, { item: number; dueDate: PlainDate; amountMinor: Minor }>();
+  for (const { item, dueDate, amountMinor } of covers) {
+    const already = ofItem.get(item)?.amountMinor ?? 0n;
+    ofItem.set(item, { item, dueDate, amountMinor: already + amountMinor });
+  }
+  const runs: CoverRun[] = [];
+  for (const { item, dueDate, amountMinor } of ofItem.values()) {
+    const isWhole = amountMinor === itemMinor(terms, item);
+    const last = runs.at(-1);
+    if (isWhole && last?.isWhole && last.firstItem > 0 && last.lastItem === item - 1) {
+      last.lastItem = item;
+      last.lastDueDate = dueDate;
+      last.amountMinor += amountMinor;
+    } else {
+      runs.push({
+        ...{ firstItem: item, lastItem: item, firstDueDate: dueDate, lastDueDate: dueDate },
+        ...{ amountMinor, isWhole },
+      });
+    }
+  }
+  return runs;
 }
 
 export function coveredBy(covers: readonly Cover[]): Minor {

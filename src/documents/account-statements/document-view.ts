@@ -3,17 +3,23 @@ import type { Currency } from '../../core/context.ts';
 import type { Language } from '../../core/http/fields.ts';
 import { type Minor, printedAmount } from '../../core/values/money.ts';
 import type { Printer } from '../../platform/printing/printer.ts';
-import { groupRows, type Row, type StatementFigures } from './rules.ts';
+import { explainDebt } from './explanation-rules.ts';
+import { sayWhy } from './explanation-wording-rules.ts';
+import type { Line } from './folding-rules.ts';
+import { quoteOf } from './quote-rules.ts';
+import type { Row, StatementFigures } from './rules.ts';
 import type { AccountStatement } from './view.ts';
-import { coverageOfRow, describeRow, describeRun, printedSpelling } from './wording-rules.ts';
+import { coverageOfRow, describeDays, describeRow, describeRows, printedSpelling } from './wording-rules.ts';
 
-/** The data of a printed statement. Date fields are YYYY-MM-DD. Dates in `description` and `detail` look like 2 Nov 2026. */
+/** The data of a printed statement. Date fields are YYYY-MM-DD. Dates in the texts of the rows look like 2 Nov 2026. */
 export function statementDocument(
   currency: Currency,
   { company, paybill }: Pick<Printer, 'company' | 'paybill'>,
-  { account, accountNumber, customer, productName, period, isToday, statement }: AccountStatement,
+  made: AccountStatement,
+  lines: readonly Line[],
   language: Language,
 ) {
+  const { account, accountNumber, customer, productName, period, isToday, statement } = made;
   const { decimals } = currency;
   const terms = termsOf(account);
   const amount = (minor: Minor) => printedAmount(minor, decimals);
@@ -26,23 +32,27 @@ export function statementDocument(
   const { position, closing } = statement;
   const isDue = position.arrearsMinor > 0n;
   const spelling = printedSpelling(decimals, language);
-  const toRow = (row: Row) => ({
-    date: row.date,
-    type: row.type,
+  const describe = (rows: Line['rows']) =>
+    rows.length > 1 ? describeRows(rows, terms, spelling) : describeOne(rows[0]);
+  const describeOne = (row: Row) => ({
     description: describeRow(row, terms, spelling),
     detail: [row.money?.transactionRef, coverageOfRow(row, terms, spelling)].filter(Boolean).join(' · '),
-    due: cell(row.dueMinor),
-    paid: cell(row.paidMinor),
-    // The amount of a reversed payment is printed with a line through it.
-    struck: row.type === 'payment' && row.money?.reversedOn ? amount(row.amountMinor) : null,
-    ...figures(row),
   });
-  /** A run of instalments has the balances after its last instalment. */
-  const toRun = (run: readonly [Row, ...Row[]]) => ({
-    ...toRow(run.at(-1) ?? run[0]),
-    ...describeRun(run, terms, spelling),
-    due: cell(run.reduce((sum, { dueMinor }) => sum + dueMinor, 0n)),
-  });
+  const toLine = ({ rows, dueMinor, paidMinor, after }: Line) => {
+    const last = rows.at(-1) ?? rows[0];
+    return {
+      days: describeDays(
+        rows.map(({ date }) => date),
+        spelling,
+      ),
+      ...describe(rows),
+      due: cell(dueMinor),
+      paid: cell(paidMinor),
+      // The amount of a reversed payment is printed with a line through it.
+      struck: last.type === 'payment' && last.money?.reversedOn ? amount(last.amountMinor) : null,
+      ...(after ? figures(after) : { dueSoFar: '', owedInTotal: '' }),
+    };
+  };
   return {
     language,
     customer,
@@ -60,7 +70,13 @@ export function statementDocument(
       total: amount(BigInt(account.total_minor)),
     },
     opening: figures(statement.opening),
-    rows: groupRows(statement.rows).map((group) => (group.length === 1 ? toRow(group[0]) : toRun(group))),
+    why: whyOf(made, language, decimals),
+    rows: lines.map(toLine),
+    /** Whether the lines are those of months. */
+    isFolded: lines.some(
+      ({ rows, after }) => after === null || (rows.length > 1 && rows[0].type !== 'instalment'),
+    ),
+    isCut: made.isCut,
     totals: { due: amount(statement.totals.dueMinor), paid: amount(statement.totals.paidMinor) },
     closing: {
       ...figures(closing),
@@ -83,4 +99,12 @@ export function statementDocument(
     company,
     paybill,
   };
+}
+
+/** Why the customer owes the closing balance, in one sentence. */
+function whyOf(made: AccountStatement, language: Language, decimals: number): string {
+  const { account, status, period, isToday, statement } = made;
+  const explained = { terms: termsOf(account), status, paidMinor: statement.paidMinor };
+  const quote = quoteOf(explained, { date: period.to, amountMinor: null });
+  return sayWhy(explainDebt(explained, quote, period.to), { date: period.to, isToday, decimals, language });
 }

@@ -1,16 +1,16 @@
 import { formatAccountNumber } from '../../accounts/account-number-rules.ts';
 import { type AccountRow, booksOf } from '../../accounts/ledger/rules.ts';
-import { termsOf } from '../../accounts/schedule/rules.ts';
+import { type Terms, termsOf } from '../../accounts/schedule/rules.ts';
 import { toPaymentState } from '../../accounts/view.ts';
 import { amountOf, type Currency } from '../../core/context.ts';
 import type { Language } from '../../core/http/fields.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
-import { coveredBy } from './allocation-rules.ts';
+import { coveredBy, coverRuns, isOut, signed } from './allocation-rules.ts';
 import { explainDebt } from './explanation-rules.ts';
 import { sayWhy } from './explanation-wording-rules.ts';
 import { quoteOf } from './quote-rules.ts';
-import type { Row, StatementFigures } from './rules.ts';
+import type { CoveringMoney, Row, StatementFigures } from './rules.ts';
 import type { AccountStatement } from './view.ts';
 import { describeRow, plainSpelling } from './wording-rules.ts';
 
@@ -55,6 +55,7 @@ export function toStatement(
       ...figures(row),
       item: row.item,
       covers: row.covers.map(({ amountMinor, ...cover }) => ({ ...cover, amount: amount(amountMinor) })),
+      coverRuns: row.item === null ? toCoverRuns(row, terms, currency) : [],
       covered: row.item === null ? null : amount(coveredBy(row.covers)),
       credit: row.type === 'payment' || row.type === 'transfer_in' ? amount(row.creditMinor) : null,
       ...sourceOf(row),
@@ -72,6 +73,26 @@ export function toStatement(
       ...toPaymentState(position, currency),
     },
   };
+}
+
+/** A payment or a credit move, with what it covers. */
+export function toCoverage(money: CoveringMoney, terms: Terms, currency: Currency) {
+  const { date, type, amountMinor, paymentId, creditMoveId, paymentMethod, transactionRef, reversedOn } =
+    money;
+  return {
+    ...{ date, type, amount: amountOf(amountMinor, currency) },
+    paid: amountOf(reversedOn === null ? signed(money) : 0n, currency),
+    coverRuns: toCoverRuns(money, terms, currency),
+    credit: isOut(money) ? null : amountOf(money.creditMinor, currency),
+    ...{ paymentId, creditMoveId, paymentMethod, transactionRef, reversedOn },
+  };
+}
+
+function toCoverRuns({ covers }: Pick<Row, 'covers'>, terms: Terms, currency: Currency) {
+  return coverRuns(covers, terms).map(({ amountMinor, ...run }) => ({
+    ...run,
+    amount: amountOf(amountMinor, currency),
+  }));
 }
 
 /** The payment or credit move of a statement row, and its ledger event. */

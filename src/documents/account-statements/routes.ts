@@ -12,11 +12,12 @@ import { nameUnprintable, type Printer, printedAnswerMs } from '../../platform/p
 import { requireAll } from '../../rights.ts';
 import { statementCsv } from './csv-view.ts';
 import { statementDocument } from './document-view.ts';
+import { fullLines, MAX_SHORT_LINES, shortLines } from './folding-rules.ts';
 import { quoteAccount, toStatement } from './json-view.ts';
 import { languageOf } from './language-view.ts';
-import { MAX_PRINTED_ROWS, MAX_ROWS, refuseTooMany } from './rules.ts';
+import { MAX_PRINTED_LINES, MAX_ROWS, refuseTooMany } from './rules.ts';
 import { AccountStatement, Quote, QuoteQuery, StatementCsv, StatementQuery } from './schema.ts';
-import { type AccountStatement as Made, makeStatement } from './view.ts';
+import { type AccountStatement as Made, makeShortStatement, makeStatement } from './view.ts';
 
 export function statementRoutes(api: Api, context: Context, printer: Printer): void {
   const { currency } = context;
@@ -37,7 +38,11 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
           'from and to are business days, both included. A payment counts on its payment date. A reversed payment is shown but ' +
           'does not count. An unassigned payment is not shown. Credit moves are rows (transfer_in, transfer_out, refund). ' +
           'Outgoing credit is taken from the latest payments and incoming transfers. The part that is taken covers no item. ' +
-          `Each row has two balances, dueSoFar and owedInTotal. A statement has at most ${MAX_ROWS} rows, or ${MAX_PRINTED_ROWS} as PDF. ` +
+          `Each row has two balances, dueSoFar and owedInTotal. A statement has at most ${MAX_ROWS} rows, and a PDF ${MAX_PRINTED_LINES} lines. ` +
+          'A PDF is short, usually one or two pages: if it would have more than ' +
+          `${MAX_SHORT_LINES} lines, the instalments of each month are one line, and so are its payments, with what they cover. ` +
+          'If there are still more, and `from` is not given, it begins on the first day of a later month, with the balances brought forward. ' +
+          'With `detail=full`, each payment is a line, as in JSON and CSV. ' +
           'lang is the language of the descriptions and of the PDF. Without it, they are in the language of the customer. ' +
           'It shows the customer and the payments, so an API key also needs `customers:read` and `payments:read`.',
         params: IdParams,
@@ -56,8 +61,9 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
     },
     async (request, reply) => {
       requireAll(actorOf(request), ['customers:read', 'payments:read']);
-      const { format = 'json', lang: wanted, ...given } = request.query;
-      const made = await makeStatement(context, request.params.id, given);
+      const { format = 'json', detail = 'short', lang: wanted, ...given } = request.query;
+      const isShort = format === 'pdf' && detail === 'short';
+      const made = await (isShort ? makeShortStatement : makeStatement)(context, request.params.id, given);
       const lang = wanted ?? made.language;
       switch (format) {
         case 'json':
@@ -68,8 +74,9 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
             .header('content-disposition', `attachment; filename="${fileName(made)}.csv"`)
             .send(statementCsv(made, currency, lang));
         case 'pdf': {
-          refuseTooMany(made.statement.rows.length, MAX_PRINTED_ROWS);
-          const prepared = printer.prepare(statementDocument(currency, printer, made, lang));
+          const lines = (isShort ? shortLines : fullLines)(made.statement.rows);
+          refuseTooMany(lines.length, MAX_PRINTED_LINES);
+          const prepared = printer.prepare(statementDocument(currency, printer, made, lines, lang));
           nameUnprintable(reply, prepared.unprintable);
           const pdf = await printer.print(callerOf(request), 'statement.typ', prepared);
           return reply

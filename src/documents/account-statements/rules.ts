@@ -29,8 +29,8 @@ import {
 
 /** The maximum number of rows of one statement. Clients can request several shorter periods. */
 export const MAX_ROWS = 5_000;
-/** The maximum number of rows of a printed statement. This limit is lower, because documents are printed one at a time. */
-export const MAX_PRINTED_ROWS = 1_000;
+/** The maximum number of lines of a printed statement. This limit is lower, because documents are printed one at a time. */
+export const MAX_PRINTED_LINES = 1_000;
 /** The maximum number of payments, and of credit moves, that one statement reads. */
 export const MAX_PAYMENTS = 50_000;
 
@@ -161,6 +161,24 @@ export function statementOf(history: AccountHistory, period: StatementPeriod): S
     balanceMinor: maxMinor(owed, 0n),
     creditMinor: maxMinor(-owed, 0n),
   };
+}
+
+/** Money, and the items that it covers. */
+export interface CoveringMoney extends MoneyMove {
+  covers: Cover[];
+  creditMinor: Minor;
+}
+
+/** All money of an account, newest first, with what it covers. A reversed payment and outgoing credit cover nothing. */
+export function coverageOf(terms: Terms, money: readonly MoneyMove[], isCancelled: boolean): CoveringMoney[] {
+  const inOrder = money.toSorted(compareMoney);
+  const counted = inOrder.filter(({ reversedOn }) => reversedOn === null);
+  const { ofMoney } = allocationOf(terms, isCancelled ? [] : counted);
+  return inOrder.reverse().map((one) => {
+    const covers = ofMoney.get(one) ?? [];
+    const isIncome = one.reversedOn === null && !isOut(one);
+    return { ...one, covers, creditMinor: isIncome ? one.amountMinor - coveredBy(covers) : 0n };
+  });
 }
 
 /** The history up to the end of a period, with derived values. */
@@ -324,7 +342,7 @@ function isWithin({ from, to }: StatementPeriod, date: PlainDate): boolean {
   return compareDates(from, date) <= 0 && compareDates(date, to) <= 0;
 }
 
-/** @throws AppError VALIDATION_ERROR if a statement has too many rows. */
+/** @throws AppError VALIDATION_ERROR if a statement has too many rows, or too many printed lines. */
 export function refuseTooMany(rows: number, most = MAX_ROWS): void {
   if (rows <= most) return;
   const message = `a statement has at most ${most} rows; request a shorter period`;
@@ -332,35 +350,4 @@ export function refuseTooMany(rows: number, most = MAX_ROWS): void {
     { path: 'from', message },
     { path: 'to', message },
   ]);
-}
-
-/**
- * The rows of a printed statement: instalments of the same amount without another row between them are one run, if all are paid or all are
- * open. A daily plan has hundreds of instalments.
- */
-export function groupRows(rows: readonly Row[]): [Row, ...Row[]][] {
-  const groups: [Row, ...Row[]][] = [];
-  for (const row of rows) {
-    const run = groups.at(-1);
-    const last = run?.at(-1);
-    if (last && belongsTo(last, row)) run?.push(row);
-    else groups.push([row]);
-  }
-  return groups;
-}
-
-function belongsTo(last: Row, row: Row): boolean {
-  const state = coverageOf(last);
-  return (
-    last.type === 'instalment' &&
-    row.type === 'instalment' &&
-    last.amountMinor === row.amountMinor &&
-    state !== 'partly' &&
-    state === coverageOf(row)
-  );
-}
-
-function coverageOf({ covers, amountMinor }: Row): 'open' | 'partly' | 'paid' {
-  if (covers.length === 0) return 'open';
-  return coveredBy(covers) === amountMinor ? 'paid' : 'partly';
 }

@@ -13,6 +13,7 @@ import {
   Money,
   Nullable,
 } from '../../core/http/fields.ts';
+import { MONEY_TYPES } from './allocation-rules.ts';
 import { EXPLANATION_STATES } from './explanation-rules.ts';
 import { MAX_ROWS, ROW_TYPES } from './rules.ts';
 
@@ -21,11 +22,17 @@ const dateOf = (description: string, example: string) =>
 
 export const StatementQuery = Type.Object({
   from: dateOf(
-    'First business day. Default: the opening, the activation date or the first payment, whichever is earliest.',
+    'First business day. Default: the opening, the activation date or the first payment, whichever is earliest; a short PDF can begin later.',
     '2026-11-01',
   ),
   to: dateOf('Last business day, which may be in the future. Default: today.', '2026-11-30'),
   format: Type.Optional(Type.Enum(['json', 'csv', 'pdf'], { default: 'json' })),
+  detail: Type.Optional(
+    Type.Enum(['short', 'full'], {
+      default: 'short',
+      description: 'For a PDF: `full` prints each payment. JSON and CSV always have each payment.',
+    }),
+  ),
   lang: CustomerTextLanguage,
 });
 
@@ -46,6 +53,15 @@ const Cover = Type.Object({
   amount: Money,
 });
 
+const CoverRun = Type.Object({
+  firstItem: Type.Integer({ description: '0 for the deposit, which is a run of its own.' }),
+  lastItem: Type.Integer(),
+  firstDueDate: DateText,
+  lastDueDate: DateText,
+  amount: Money,
+  isWhole: Type.Boolean({ description: 'Whether the money covers each item of the run completely.' }),
+});
+
 const StatementRow = Type.Object({
   date: DateText,
   type: Choice('StatementRowType', ROW_TYPES),
@@ -64,6 +80,10 @@ const StatementRow = Type.Object({
   covers: Type.Array(Cover, {
     description:
       'For a payment or an incoming transfer: the items that it covers. For a due item: the payments and transfers that cover it.',
+  }),
+  coverRuns: Type.Array(CoverRun, {
+    description:
+      'For a payment or an incoming transfer: `covers`, with neighbouring instalments that it covers completely in one run.',
   }),
   covered: Nullable(Type.Number({ description: 'For a due item: the paid part.' })),
   credit: Nullable(
@@ -100,6 +120,12 @@ const example = {
       amount: 2000,
     },
   ],
+  coverRuns: [
+    {
+      ...{ firstItem: 0, lastItem: 0, firstDueDate: '2026-11-02', lastDueDate: '2026-11-02' },
+      ...{ amount: 2000, isWhole: true },
+    },
+  ],
   covered: null,
   credit: 0,
   paymentId: 1,
@@ -109,6 +135,41 @@ const example = {
   reversedOn: null,
   ledgerEventId: 2,
 };
+
+/** A payment or a credit move, with what it covers. The fields are those of a statement row. */
+export const PaymentCoverage = Type.Object(
+  {
+    date: DateText,
+    type: Choice('MoneyType', MONEY_TYPES),
+    amount: Type.Number({ description: 'Greater than 0, also for outgoing credit.' }),
+    paid: Type.Number({ description: 'Counts as paid: negative for outgoing credit, 0 if reversed.' }),
+    coverRuns: StatementRow.properties.coverRuns,
+    credit: StatementRow.properties.credit,
+    paymentId: StatementRow.properties.paymentId,
+    creditMoveId: StatementRow.properties.creditMoveId,
+    paymentMethod: StatementRow.properties.paymentMethod,
+    transactionRef: StatementRow.properties.transactionRef,
+    reversedOn: StatementRow.properties.reversedOn,
+  },
+  {
+    title: 'PaymentCoverage',
+    examples: [
+      {
+        date: '2026-11-02',
+        type: 'payment',
+        amount: 2000,
+        paid: 2000,
+        coverRuns: example.coverRuns,
+        credit: 0,
+        paymentId: 1,
+        creditMoveId: null,
+        paymentMethod: 'Cash',
+        transactionRef: 'RECEIPT-0001',
+        reversedOn: null,
+      },
+    ],
+  },
+);
 
 export const AccountStatement = Type.Object(
   {
@@ -181,6 +242,7 @@ export const AccountStatement = Type.Object(
             paid: 0,
             owedInTotal: 22800,
             covers: [],
+            coverRuns: [],
             credit: null,
             paymentId: null,
             paymentMethod: null,
@@ -196,6 +258,7 @@ export const AccountStatement = Type.Object(
             dueSoFar: 2000,
             owedInTotal: 22800,
             item: 0,
+            coverRuns: [],
             covered: 2000,
             credit: null,
             paymentId: null,

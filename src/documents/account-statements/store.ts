@@ -47,7 +47,7 @@ export async function findFirstPaymentDate(tx: Tx, accountId: number): Promise<P
 }
 
 /** The fields of MoneyMove, with the amount as the database returns it. */
-type MoneyRow = Omit<MoneyMove, 'amountMinor'> & { amountMinor: number };
+export type MoneyRow = Omit<MoneyMove, 'amountMinor'> & { amountMinor: number };
 
 /** The payments on an account up to the end of a period, with the ledger events that a statement of the period shows. */
 export async function findPayments(

@@ -5,14 +5,17 @@ import { isStatusIn, statusOn } from '../../accounts/status/rules.ts';
 import { getAccountRow } from '../../accounts/store.ts';
 import { type Context, today } from '../../core/context.ts';
 import type { Tx } from '../../core/database/db.ts';
-import type { LedgerEvent } from '../../core/database/tables.ts';
+import type { AccountStatus, LedgerEvent } from '../../core/database/tables.ts';
 import { inSnapshot } from '../../core/database/transactions.ts';
 import { AppError } from '../../core/http/errors.ts';
 import type { Language } from '../../core/http/fields.ts';
 import { compareDates, type PlainDate } from '../../core/values/dates.ts';
 import type { MoneyMove } from './allocation-rules.ts';
+import { shortFrom } from './folding-rules.ts';
+import { toCoverage } from './json-view.ts';
 import {
   type AccountEvent,
+  coverageOf,
   MAX_PAYMENTS,
   readStatementPeriod,
   type Statement,
@@ -26,6 +29,7 @@ import {
   findFirstPaymentDate,
   findHeader,
   findPayments,
+  type MoneyRow,
 } from './store.ts';
 
 /** A statement and the data of its header. */
@@ -39,6 +43,10 @@ export interface AccountStatement {
   period: StatementPeriod;
   /** Whether the period ends today, so that the closing figures are the present figures of the account. */
   isToday: boolean;
+  /** The status at the end of the period. Of earlier days, only the end of an account is known. */
+  status: AccountStatus;
+  /** Whether the statement begins later than the account, to be short. */
+  isCut: boolean;
   statement: Statement;
 }
 
@@ -63,8 +71,10 @@ export async function makeStatement(
     const header = await findHeader(tx, account);
     return { account, header, events, period, money: await moneyOf(tx, context, id, period) };
   });
-  const status = statusOn(account.status, account.activation_date, period.to);
-  const activated = !isStatusIn(status, 'awaitingActivation');
+  const present = statusOn(account.status, account.activation_date, period.to);
+  const activated = !isStatusIn(present, 'awaitingActivation');
+  const statement = statementOf({ terms: termsOf(account), activated, events, money }, period);
+  const isPast = compareDates(period.to, day) < 0 && activated;
   return {
     account,
     accountNumber: formatAccountNumber(id),
@@ -73,8 +83,42 @@ export async function makeStatement(
     language: header.language ?? context.config.DOCUMENT_LANGUAGE,
     period,
     isToday: period.to === day,
-    statement: statementOf({ terms: termsOf(account), activated, events, money }, period),
+    status: isPast ? (statement.end ?? 'active') : present,
+    isCut: false,
+    statement,
   };
+}
+
+/**
+ * Makes a statement of one or two pages: without `from`, it can begin later than the account, with the balances brought forward.
+ *
+ * @throws AppError as `makeStatement`.
+ */
+export async function makeShortStatement(
+  context: Context,
+  id: number,
+  given: Partial<StatementPeriod>,
+): Promise<AccountStatement> {
+  const whole = await makeStatement(context, id, given);
+  const from = given.from ?? shortFrom(whole.statement.rows, whole.period);
+  if (from === whole.period.from) return whole;
+  return { ...(await makeStatement(context, id, { ...given, from })), isCut: true };
+}
+
+/**
+ * The latest money of an account up to today, newest first, with what it covers and their number.
+ * @returns null if there are more payments or credit moves than one statement reads.
+ */
+export async function readCoverage(context: Context, account: AccountRow, limit: number) {
+  const day = today(context);
+  const { payments, moves } = await inSnapshot(context.db, (tx) =>
+    findMoney(tx, context, account.id, { from: day, to: day }),
+  );
+  if (Math.max(payments.length, moves.length) > MAX_PAYMENTS) return null;
+  const terms = termsOf(account);
+  const money = [...payments, ...moves].map(toMoney);
+  const rows = coverageOf(terms, money, isStatusIn(account.status, 'saleUndone')).slice(0, limit);
+  return { rows: rows.map((one) => toCoverage(one, terms, context.currency)), total: money.length };
 }
 
 async function firstDayOf(tx: Tx, account: AccountRow, events: AccountEvent[]): Promise<PlainDate> {
@@ -87,16 +131,25 @@ async function firstDayOf(tx: Tx, account: AccountRow, events: AccountEvent[]): 
 /** All money of an account up to the end of a period, reversed payments included. */
 async function moneyOf(
   tx: Tx,
-  { config }: Context,
+  context: Context,
   accountId: number,
   period: StatementPeriod,
 ): Promise<MoneyMove[]> {
+  const { payments, moves } = await findMoney(tx, context, accountId, period);
+  checkMoneyLimit(payments, 'payments', period);
+  checkMoneyLimit(moves, 'credit moves', period);
+  return [...payments, ...moves].map(toMoney);
+}
+
+/** At most one row more than the limit, of each. */
+async function findMoney(tx: Tx, { config }: Context, accountId: number, period: StatementPeriod) {
   const limit = MAX_PAYMENTS + 1;
   const payments = await findPayments(tx, accountId, period, { timeZone: config.BUSINESS_TIMEZONE, limit });
-  checkMoneyLimit(payments, 'payments', period);
-  const moves = await findCreditMoves(tx, accountId, period.to, limit);
-  checkMoneyLimit(moves, 'credit moves', period);
-  return [...payments, ...moves].map((row) => ({ ...row, amountMinor: BigInt(row.amountMinor) }));
+  return { payments, moves: await findCreditMoves(tx, accountId, period.to, limit) };
+}
+
+function toMoney(row: MoneyRow): MoneyMove {
+  return { ...row, amountMinor: BigInt(row.amountMinor) };
 }
 
 function checkMoneyLimit(rows: readonly unknown[], what: string, { to }: StatementPeriod): void {

@@ -1,10 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { formatAccountNumber } from '../../accounts/account-number-rules.ts';
 import type { Terms } from '../../accounts/schedule/rules.ts';
-import type { PlainDate } from '../../core/values/dates.ts';
+import { addDays, type PlainDate } from '../../core/values/dates.ts';
 import type { Cover, MoneyMove } from './allocation-rules.ts';
-import { type AccountEvent, groupRows, type Row } from './rules.ts';
-import { coverageOfRow, describeRow, describeRun, plainSpelling, printedSpelling } from './wording-rules.ts';
+import { fullLines, shortLines } from './folding-rules.ts';
+import type { AccountEvent, Row } from './rules.ts';
+import {
+  coverageOfRow,
+  describeDays,
+  describeRow,
+  describeRows,
+  plainSpelling,
+  printedSpelling,
+} from './wording-rules.ts';
 
 const day = (text: string) => text as PlainDate;
 const DAY = day('2026-11-02');
@@ -180,7 +188,7 @@ describe('a printed run of instalments', () => {
       instalment(6),
       instalment(7, { amountMinor: 100n }),
     ];
-    const groups = groupRows(rows);
+    const groups = fullLines(rows).map((line) => line.rows);
     expect(groups.flat()).toEqual(rows);
     expect(groups.map((group) => group.map(({ item }) => item))).toEqual([
       [0],
@@ -193,15 +201,94 @@ describe('a printed run of instalments', () => {
     ]);
   });
 
-  it('says which instalments, how many, when, and since when they are paid', () => {
-    const paid: [Row, Row] = [instalment(1, paidOn('2026-11-01')), instalment(2, paidOn('2026-11-03'))];
-    expect(describeRun(paid, TERMS, printedSpelling(2, 'en'))).toEqual({
-      description: 'Instalments 1 to 2 of 10: 2 × 5.00',
-      detail: '1 Nov 2026 – 2 Nov 2026 · paid 1 Nov 2026 – 3 Nov 2026',
-    });
-    expect(describeRun([instalment(5), instalment(6)], TERMS, printedSpelling(2, 'sw'))).toEqual({
+  it('says which instalments, how many, and since when they are paid, or how much of them is paid', () => {
+    const printed = printedSpelling(2, 'en');
+    const first = instalment(1, paidOn('2026-11-01'));
+    const paid: [Row, Row] = [first, instalment(2, paidOn('2026-12-03'))];
+    const description = 'Instalments 1 to 2 of 10: 2 × 5.00';
+    expect(describeRows(paid, TERMS, printed)).toEqual({ description, detail: 'paid 1 Nov – 3 Dec 2026' });
+    const detail = '7.50 paid, 2.50 open';
+    expect(describeRows([first, instalment(2, half)], TERMS, printed)).toEqual({ description, detail });
+    expect(describeRows([instalment(5), instalment(6)], TERMS, printedSpelling(2, 'sw'))).toEqual({
       description: 'Awamu ya 5 hadi 6 kati ya 10: 2 × 5.00',
-      detail: '5 Nov 2026 – 6 Nov 2026 · haijalipwa',
+      detail: 'haijalipwa',
     });
+  });
+});
+
+describe('a line of several payments', () => {
+  const cover = (item: number, amountMinor: bigint) => ({ item, amountMinor, dueDate: DAY }) as Cover;
+  const payments: [Row, Row] = [
+    row({ money, covers: [cover(3, 400n)] }),
+    row({ money, covers: [cover(3, 100n), cover(4, 500n), cover(5, 200n)], creditMinor: 5n }),
+  ];
+
+  it('says how many, how they were paid, and what they cover together', () => {
+    expect(describeRows(payments, TERMS, printedSpelling(2, 'en'))).toEqual({
+      description: '2 payments by Cash',
+      detail: 'instalments 3 to 4, 2.00 of instalment 5, 0.05 credit',
+    });
+    const byPhone = row({ money: { ...money, paymentMethod: 'Mobile money' } });
+    expect(describeRows([payments[0], byPhone], TERMS, printedSpelling(2, 'sw')).description).toBe(
+      'Malipo 2 kwa Cash, Mobile money',
+    );
+  });
+
+  it('has the sum of recoveries', () => {
+    const recovery = row({ type: 'recovery', amountMinor: 150n, money });
+    expect(describeRows([recovery, recovery], TERMS, PLAIN)).toEqual({
+      description: 'Recovered: 3.00 of the written-off amount',
+      detail: '',
+    });
+  });
+
+  it('has the first and the last day', () => {
+    const days = (...texts: string[]) => describeDays(texts.map(day), printedSpelling(2, 'en'));
+    expect(days('2026-11-02', '2026-11-02')).toBe('2 Nov 2026');
+    expect(days('2026-11-30', '2026-11-02')).toBe('2 – 30 Nov 2026');
+    expect(days('2026-11-30', '2026-12-02')).toBe('30 Nov – 2 Dec 2026');
+    expect(days('2026-11-02', '2027-11-02')).toBe('2 Nov 2026 – 2 Nov 2027');
+    expect(describeDays([day('2026-11-02'), day('2026-11-03')], PLAIN)).toBe('2026-11-02 – 2026-11-03');
+  });
+});
+
+describe('the lines of a short statement', () => {
+  /** A number of days, on each of which an instalment is due and paid. */
+  const daily = (count: number) =>
+    Array.from({ length: count }, (_, at) => {
+      const date = addDays(day('2026-11-01'), at);
+      return [
+        row({ type: 'instalment', item: at + 1, date, amountMinor: 5n, dueMinor: 5n }),
+        row({ date, amountMinor: 5n, paidMinor: 5n, money: { ...money, date } }),
+      ];
+    }).flat();
+
+  it('are all payments, if they are few', () => {
+    expect(shortLines(daily(17))).toEqual(fullLines(daily(17)));
+    expect(shortLines(daily(17))).toHaveLength(34);
+  });
+
+  it('are the instalments and the payments of each month, and balances after the last line of a month', () => {
+    const lines = shortLines(daily(61));
+    expect(
+      lines.map(({ rows: [{ type, date }], ...line }) => [date, type, line.dueMinor, line.paidMinor]),
+    ).toEqual([
+      ['2026-11-01', 'instalment', 150n, 0n],
+      ['2026-11-01', 'payment', 0n, 150n],
+      ['2026-12-01', 'instalment', 155n, 0n],
+      ['2026-12-01', 'payment', 0n, 155n],
+    ]);
+    expect(lines.map(({ after }) => after !== null)).toEqual([false, true, false, true]);
+  });
+
+  it('have a reversed payment, and months without a payment, on one line each', () => {
+    const rows = daily(40);
+    const late = daily(150).filter(({ type, date }) => type === 'instalment' && date > '2026-12-10');
+    const wrong = row({ date: day('2026-11-15'), money: reversed });
+    const lines = shortLines([...rows.slice(0, 30), wrong, ...rows.slice(30), ...late]);
+    expect(lines.map(({ rows: own }) => `${own[0].type} ${own.length}`)).toEqual([
+      ...['instalment 15', 'payment 15', 'payment 1', 'instalment 15', 'payment 15'],
+      ...['instalment 31', 'payment 10', 'instalment 89'],
+    ]);
   });
 });

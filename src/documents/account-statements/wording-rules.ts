@@ -1,10 +1,10 @@
 import { formatAccountNumber } from '../../accounts/account-number-rules.ts';
-import { itemMinor, type Terms } from '../../accounts/schedule/rules.ts';
+import type { Terms } from '../../accounts/schedule/rules.ts';
 import { unreachable } from '../../core/http/errors.ts';
 import type { Language } from '../../core/http/fields.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import { type Minor, minorToText, printedAmount } from '../../core/values/money.ts';
-import { coveredBy, type MoneyMove } from './allocation-rules.ts';
+import { coveredBy, coverRuns, type MoneyMove } from './allocation-rules.ts';
 import type { Row } from './rules.ts';
 
 // The texts of a statement. JSON, CSV and the printed document differ only in the format of dates and amounts. The texts are for the
@@ -13,21 +13,34 @@ import type { Row } from './rules.ts';
 interface Spelling {
   language: Language;
   date(date: PlainDate): string;
+  /** Two different days. */
+  span(first: PlainDate, last: PlainDate): string;
   amount(minor: Minor): string;
 }
 
 /** For example 2026-11-02 and 1234.50. */
 export function plainSpelling(decimals: number, language: Language): Spelling {
-  return { language, date: (date) => date, amount: (minor) => minorToText(minor, decimals) };
-}
-
-/** For example 2 Nov 2026 and 1,234.50. */
-export function printedSpelling(decimals: number, language: Language): Spelling {
   return {
     language,
-    date: (date) => {
-      const [year, month, day] = date.split('-');
-      return `${Number(day)} ${MONTHS[language][Number(month) - 1]} ${year}`;
+    date: (date) => date,
+    span: (first, last) => `${first} – ${last}`,
+    amount: (minor) => minorToText(minor, decimals),
+  };
+}
+
+/** For example 2 Nov 2026, 2 – 30 Nov 2026 and 1,234.50. */
+export function printedSpelling(decimals: number, language: Language): Spelling {
+  const partsOf = (date: PlainDate) => {
+    const [year = '', month, day] = date.split('-');
+    return [String(Number(day)), MONTHS[language][Number(month) - 1] ?? '', year];
+  };
+  return {
+    language,
+    date: (date) => partsOf(date).join(' '),
+    span: (first, last) => {
+      const [begin, end] = [partsOf(first), partsOf(last)];
+      while (begin.length > 1 && begin.at(-1) === end[begin.length - 1]) begin.pop();
+      return `${begin.join(' ')} – ${end.join(' ')}`;
     },
     amount: (minor) => printedAmount(minor, decimals),
   };
@@ -44,6 +57,7 @@ interface Words {
   instalment(item: number | null, count: number): string;
   instalmentRun(first: number, last: number, count: number, amount: string): string;
   payment(method: string): string;
+  payments(count: number, methods: string): string;
   reversedPayment(method: string, date: string): string;
   transferIn(account: string): string;
   transferOut(account: string): string;
@@ -72,6 +86,7 @@ const WORDS: Record<Language, Words> = {
     instalmentRun: (first, last, count, amount) =>
       `Instalments ${first} to ${last} of ${count}: ${last - first + 1} × ${amount}`,
     payment: (method) => `Payment by ${method}`,
+    payments: (count, methods) => `${count} payments by ${methods}`,
     reversedPayment: (method, date) => `Payment by ${method}, reversed on ${date}: does not count`,
     transferIn: (account) => `Credit received from ${account}`,
     transferOut: (account) => `Credit given to ${account}`,
@@ -99,6 +114,7 @@ const WORDS: Record<Language, Words> = {
     instalmentRun: (first, last, count, amount) =>
       `Awamu ya ${first} hadi ${last} kati ya ${count}: ${last - first + 1} × ${amount}`,
     payment: (method) => `Malipo kwa ${method}`,
+    payments: (count, methods) => `Malipo ${count} kwa ${methods}`,
     reversedPayment: (method, date) => `Malipo kwa ${method}, yalibatilishwa ${date}: hayahesabiwi`,
     transferIn: (account) => `Salio la ziada limepokelewa kutoka ${account}`,
     transferOut: (account) => `Salio la ziada limehamishiwa ${account}`,
@@ -164,29 +180,45 @@ export function describeRow(
   }
 }
 
-/** The description and the detail of a run of `groupRows`, such as `Instalments 3 to 9 of 289: 7 × 60.00`, and its days. */
-export function describeRun(
-  run: readonly [Row, ...Row[]],
-  { instalmentCount }: Terms,
-  { language, date, amount }: Spelling,
+/** The texts of several rows of one type in one line, such as `Instalments 3 to 9 of 289: 7 × 60.00`. */
+export function describeRows(
+  rows: readonly [Row, ...Row[]],
+  terms: Terms,
+  spelling: Spelling,
 ): { description: string; detail: string } {
-  const words = WORDS[language];
-  const first = run[0];
-  const last = run.at(-1) ?? first;
-  const until = (from: PlainDate, to: PlainDate) =>
-    from === to ? date(from) : `${date(from)} – ${date(to)}`;
-  const payments = run.flatMap(({ covers }) => covers.map(({ paymentDate }) => paymentDate)).sort();
-  const [firstPaid, lastPaid] = [payments[0], payments.at(-1)];
-  const state = firstPaid && lastPaid ? words.paid(until(firstPaid, lastPaid)) : words.open;
-  return {
-    description: words.instalmentRun(
-      first.item ?? 0,
-      last.item ?? 0,
-      instalmentCount,
-      amount(first.amountMinor),
-    ),
-    detail: `${until(first.date, last.date)} · ${state}`,
-  };
+  const words = WORDS[spelling.language];
+  const first = rows[0];
+  switch (first.type) {
+    case 'instalment': {
+      const last = rows.at(-1) ?? first;
+      const amount = spelling.amount(first.amountMinor);
+      return {
+        description: words.instalmentRun(first.item ?? 0, last.item ?? 0, terms.instalmentCount, amount),
+        detail: coverageOfItems(rows, spelling),
+      };
+    }
+    case 'payment': {
+      const methods = new Set(rows.map(({ money }) => String(money?.paymentMethod)));
+      return {
+        description: words.payments(rows.length, [...methods].join(', ')),
+        detail: coverageOfPayments(rows, terms, spelling),
+      };
+    }
+    case 'recovery': {
+      const total = rows.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
+      return { description: words.recovery(spelling.amount(total)), detail: '' };
+    }
+    default:
+      throw new Error(`Rows of the type ${first.type} are not folded into one line.`);
+  }
+}
+
+/** The first and the last of some days. */
+export function describeDays(days: readonly PlainDate[], { date, span }: Spelling): string {
+  const sorted = days.toSorted();
+  const [first, last] = [sorted[0], sorted.at(-1)];
+  if (!first || !last) return '';
+  return first === last ? date(first) : span(first, last);
 }
 
 function otherAccount(money: MoneyMove | null, words: Words): string {
@@ -195,46 +227,39 @@ function otherAccount(money: MoneyMove | null, words: Words): string {
 
 /** Which items a payment covers, or how much of an item is paid. */
 export function coverageOfRow(row: Row, terms: Terms, spelling: Spelling): string {
-  return row.item === null ? coverageOfPayment(row, terms, spelling) : coverageOfItem(row, spelling);
+  return row.item === null ? coverageOfPayments([row], terms, spelling) : coverageOfItem(row, spelling);
 }
 
 /** For example `deposit, instalments 1 to 3, 150.00 of instalment 4, 20.00 credit`. */
-function coverageOfPayment(
-  { covers, creditMinor }: Row,
-  terms: Terms,
-  { language, amount }: Spelling,
-): string {
+function coverageOfPayments(rows: readonly Row[], terms: Terms, { language, amount }: Spelling): string {
   const words = WORDS[language];
-  const parts: string[] = [];
-  let run: { first: number; last: number } | undefined;
-  for (const { item, amountMinor } of covers) {
-    const whole = amountMinor === itemMinor(terms, item);
-    if (whole && run?.last === item - 1) {
-      run.last = item;
-      continue;
-    }
-    endRun();
-    const name = item === 0 ? words.depositPart : words.instalments(item, item);
-    if (!whole) parts.push(words.part(amount(amountMinor), name));
-    else if (item === 0) parts.push(name);
-    else run = { first: item, last: item };
-  }
-  endRun();
+  const covers = rows.flatMap((row) => row.covers);
+  const parts = coverRuns(covers, terms).map(({ firstItem, lastItem, isWhole, amountMinor }) => {
+    const name = firstItem === 0 ? words.depositPart : words.instalments(firstItem, lastItem);
+    return isWhole ? name : words.part(amount(amountMinor), name);
+  });
+  const creditMinor = rows.reduce((sum, row) => sum + row.creditMinor, 0n);
   if (creditMinor > 0n) parts.push(words.credit(amount(creditMinor)));
   return parts.join(', ');
-
-  function endRun(): void {
-    if (run) parts.push(words.instalments(run.first, run.last));
-    run = undefined;
-  }
 }
 
 /** For example `paid 2026-11-09`, `100.00 paid, 300.00 open` or `open`. */
-function coverageOfItem({ covers, amountMinor }: Row, { language, date, amount }: Spelling): string {
+function coverageOfItem(row: Row, spelling: Spelling): string {
+  const last = row.covers.at(-1);
+  const isPaid = last !== undefined && coveredBy(row.covers) === row.amountMinor;
+  return isPaid ? WORDS[spelling.language].paid(spelling.date(last.paymentDate)) : openPart([row], spelling);
+}
+
+/** For example `paid 2026-11-02 – 2026-11-09`, `100.00 paid, 300.00 open` or `open`. */
+function coverageOfItems(rows: readonly Row[], spelling: Spelling): string {
+  const payments = rows.flatMap(({ covers }) => covers.map(({ paymentDate }) => paymentDate));
+  const isPaid = rows.every(({ covers, amountMinor }) => coveredBy(covers) === amountMinor);
+  return isPaid ? WORDS[spelling.language].paid(describeDays(payments, spelling)) : openPart(rows, spelling);
+}
+
+function openPart(rows: readonly Row[], { language, amount }: Spelling): string {
   const words = WORDS[language];
-  const covered = coveredBy(covers);
-  const last = covers.at(-1);
-  if (last === undefined) return words.open;
-  if (covered === amountMinor) return words.paid(date(last.paymentDate));
-  return words.partlyPaid(amount(covered), amount(amountMinor - covered));
+  const due = rows.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
+  const covered = rows.reduce((sum, { covers }) => sum + coveredBy(covers), 0n);
+  return covered === 0n ? words.open : words.partlyPaid(amount(covered), amount(due - covered));
 }

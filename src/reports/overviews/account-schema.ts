@@ -2,13 +2,13 @@ import { type TSchema, Type } from 'typebox';
 import { Account, AccountSchedule, Status } from '../../accounts/schema.ts';
 import { examplesOf } from '../../core/http/envelope.ts';
 import { Money, Nullable } from '../../core/http/fields.ts';
-import { Quote } from '../../documents/account-statements/schema.ts';
+import { PaymentCoverage, Quote } from '../../documents/account-statements/schema.ts';
 import { InvoiceSummary } from '../../documents/invoices/schema.ts';
 import { PaymentRequest } from '../../mobile-money/payment-requests/schema.ts';
 import { Payment } from '../../payments/schema.ts';
 
 /** The number of rows of each list. */
-export const LATEST = { payments: 10, invoices: 20, paymentRequests: 5 };
+export const LATEST = { coverage: 5, payments: 10, invoices: 20, paymentRequests: 5 };
 
 function Latest<T extends TSchema>(row: T, rows: number, description: string) {
   const total = Type.Integer({ description: 'The number of all rows.' });
@@ -32,6 +32,13 @@ export const AccountOverview = Type.Object(
     ),
     schedule: AccountSchedule,
     quote: Quote,
+    coverage: Nullable(
+      Latest(
+        PaymentCoverage,
+        LATEST.coverage,
+        `payments and credit moves, newest first, with the items that each covers. The statement has all of them. Also null if they are more than a statement reads. ${UNREADABLE}`,
+      ),
+    ),
     payments: Nullable(Latest(Payment, LATEST.payments, `payments by payment date. ${UNREADABLE}`)),
     invoices: Nullable(Latest(InvoiceSummary, LATEST.invoices, `invoices. ${UNREADABLE}`)),
     paymentRequests: Nullable(
@@ -50,6 +57,7 @@ export const AccountOverview = Type.Object(
         ],
         schedule: examplesOf(AccountSchedule)[0],
         quote: examplesOf(Quote)[0],
+        coverage: { rows: examplesOf(PaymentCoverage), total: 1 },
         payments: { rows: examplesOf(Payment).slice(0, 1), total: 1 },
         invoices: { rows: examplesOf(InvoiceSummary).slice(0, 1), total: 1 },
         paymentRequests: { rows: [], total: 0 },

@@ -8,6 +8,7 @@ import type { Page } from '../../core/http/envelope.ts';
 import type { ChoiceText } from '../../core/http/fields.ts';
 import { quoteAccount } from '../../documents/account-statements/json-view.ts';
 import { languageOf } from '../../documents/account-statements/language-view.ts';
+import { readCoverage } from '../../documents/account-statements/view.ts';
 import { invoiceList } from '../../documents/invoices/schema.ts';
 import { listInvoices } from '../../documents/invoices/store.ts';
 import { toInvoiceSummary } from '../../documents/invoices/view.ts';
@@ -54,6 +55,7 @@ export async function readAccountOverview(context: Context, actor: Actor, id: nu
       },
       currency,
     ),
+    coverage: await ifAllowed('payments:read', () => readCoverage(context, row, LATEST.coverage)),
     payments: await ifAllowed('payments:read', async () => {
       const plan = paymentList.plan({ sort: 'paymentDate:desc,id:desc', limit: LATEST.payments }, context);
       const { rows, pagination } = await listPayments(db, plan, id);

@@ -27,6 +27,7 @@ import { RefundDialog } from './refund-dialog.tsx';
 import { isKnownMove, MOVE_BUTTONS, type Move, StatusDialog } from './status-dialog.tsx';
 import { Timeline } from './timeline.tsx';
 import { TransferDialog } from './transfer-dialog.tsx';
+import { Why } from './why.tsx';
 
 type Account = Schemas['Account'];
 
@@ -79,6 +80,11 @@ function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
                   label: t(MOVE_BUTTONS[move.status]),
                   onChoose: () => setOpened(move),
                 })),
+                {
+                  label: t('account.statement.full'),
+                  onChoose: () =>
+                    void downloadOrSay(`${statementPath(account, quote.explanation.language)}&detail=full`),
+                },
                 ...otherLanguages(quote.explanation.language).map((language) => ({
                   label: t('account.statement.in', { language: LANGUAGES[language] }),
                   onChoose: () => void downloadOrSay(statementPath(account, language)),
@@ -95,7 +101,7 @@ function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
         )}
       </PageHead>
       <PendingApprovals approvals={account.pendingApprovals} />
-      <Why explanation={quote.explanation} />
+      <Why overview={overview} />
       <KeyFigures account={account} />
       <Columns
         main={
@@ -120,15 +126,6 @@ function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
       {opened === 'transfer' && <TransferDialog account={account} onClose={close} />}
       {typeof opened === 'object' && <StatusDialog account={account} move={opened} onClose={close} />}
     </>
-  );
-}
-
-/** Why the customer owes what the key figures show, in the language of the customer. */
-function Why({ explanation: { sentence, language } }: { explanation: Schemas['DebtExplanation'] }) {
-  return (
-    <Panel title={t('account.why')}>
-      <p lang={language}>{sentence}</p>
-    </Panel>
   );
 }
 

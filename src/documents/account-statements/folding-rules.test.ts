@@ -1,0 +1,311 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { accountRow } from '../../../test/support/account-row.ts';
+import { PROPERTY_RUNS } from '../../../test/support/property-runs.ts';
+import {
+  scheduleItems,
+  scheduleRuns,
+  type Terms,
+  termsOf,
+  totalMinor,
+} from '../../accounts/schedule/rules.ts';
+import { FREQUENCIES } from '../../catalogue/pay-plans/schema.ts';
+import { addDays, firstOfMonth, type PlainDate } from '../../core/values/dates.ts';
+import { minMinor } from '../../core/values/money.ts';
+import { coverRuns, isOut, type MoneyMove, signed } from './allocation-rules.ts';
+import { statementDocument } from './document-view.ts';
+import { explainDebt } from './explanation-rules.ts';
+import { fullLines, type Line, MAX_SHORT_LINES, shortFrom, shortLines } from './folding-rules.ts';
+import { quoteOf } from './quote-rules.ts';
+import {
+  type AccountEvent,
+  coverageOf,
+  type Row,
+  type Statement,
+  type StatementPeriod,
+  statementOf,
+} from './rules.ts';
+
+const day = (text: string) => text as PlainDate;
+const START = day('2026-01-31');
+const CURRENCY = { code: 'KES', decimals: 2 };
+
+const moneyArb = fc.record({
+  days: fc.integer({ min: 0, max: 500 }),
+  amountMinor: fc.oneof(fc.constant(60n), fc.bigInt({ min: 1n, max: 500n })),
+  reversed: fc.oneof({ weight: 12, arbitrary: fc.constant(null) }, fc.constantFrom(0, 3, 40)),
+  type: fc.oneof(
+    { weight: 30, arbitrary: fc.constant('payment' as const) },
+    fc.constantFrom('transfer_in' as const, 'transfer_out' as const, 'refund' as const),
+  ),
+  paymentMethod: fc.constantFrom('Cash', 'Mobile money'),
+});
+
+const termsArb: fc.Arbitrary<Terms> = fc.record({
+  depositMinor: fc.constantFrom(0n, 1n, 1_500n),
+  instalmentMinor: fc.bigInt({ min: 1n, max: 200n }),
+  instalmentCount: fc.constantFrom(1, 24, 52, 365, 1_000),
+  frequency: fc.constantFrom('daily' as const, ...FREQUENCIES),
+  graceDays: fc.constant(0),
+  activationDate: fc.integer({ min: 0, max: 40 }).map((days) => addDays(START, days)),
+});
+
+const caseArb = fc.record({
+  terms: termsArb,
+  money: fc.oneof(
+    fc.array(moneyArb, { maxLength: 40 }),
+    fc.array(moneyArb, { minLength: 150, maxLength: 300 }),
+  ),
+  end: fc.option(
+    fc.record({ type: fc.constantFrom('cancelled' as const, 'written_off' as const), days: fc.nat(400) }),
+    { freq: 4 },
+  ),
+  from: fc.option(fc.nat(400)),
+  to: fc.integer({ min: 0, max: 700 }),
+});
+
+type Case = typeof caseArb extends fc.Arbitrary<infer C> ? C : never;
+
+function historyOf({ terms, money, end }: Case) {
+  const opened = { type: 'opened' as const, date: terms.activationDate, amountMinor: totalMinor(terms) };
+  const events: AccountEvent[] = [{ ...opened, ledgerEventId: 1 }];
+  if (end) {
+    const date = addDays(terms.activationDate, end.days);
+    events.push({ type: end.type, date, amountMinor: 1n, ledgerEventId: 101 });
+  }
+  const moves = money.map(({ days, reversed, type, paymentMethod, amountMinor }, at): MoneyMove => {
+    const date = addDays(START, days);
+    const isPayment = type === 'payment';
+    const id = at + 1;
+    return {
+      ...{ type, date, amountMinor, paymentMethod, transactionRef: `R${id}` },
+      paymentId: isPayment ? id : null,
+      creditMoveId: isPayment ? null : id,
+      otherAccountId: type === 'transfer_in' || type === 'transfer_out' ? 9 : null,
+      reversedOn: isPayment && reversed !== null ? addDays(date, reversed) : null,
+      ledgerEventId: 2 * id,
+      reversalEventId: isPayment && reversed !== null ? 1_000 + id : null,
+    };
+  });
+  return { terms, activated: true, events, money: moves };
+}
+
+function periodOf({ terms, from, to }: Case): StatementPeriod {
+  const first = from === null ? START : addDays(terms.activationDate, from);
+  return { from: first, to: addDays(first, to) };
+}
+
+const sum = (amounts: readonly bigint[]) => amounts.reduce((all, one) => all + one, 0n);
+/** 1,234.50 and -0.01 as printed. */
+const minorOf = (printed: string) => BigInt(printed.replace(/[,.]/g, '') || '0');
+
+/** Expects that the lines have each row once, and that each balance of a line is that of the rows so far. */
+function expectSame(lines: readonly Line[], { opening, rows, closing, totals }: Statement): void {
+  const place = new Map(rows.map((row, at) => [row, at]));
+  const places = lines.map((line) => line.rows.map((row) => place.get(row) ?? -1));
+  expect(places.flat().sort((a, b) => a - b)).toEqual(rows.map((_, at) => at));
+  let rowsSoFar = 0;
+  let lastSoFar = -1;
+  let { dueSoFarMinor, owedInTotalMinor } = opening;
+  for (const [at, { rows: own, dueMinor, chargedMinor, paidMinor, after }] of lines.entries()) {
+    expect(new Set(own.map(({ type }) => type)).size).toBe(1);
+    dueSoFarMinor += dueMinor - paidMinor;
+    owedInTotalMinor += chargedMinor - paidMinor;
+    rowsSoFar += own.length;
+    lastSoFar = Math.max(lastSoFar, ...(places[at] ?? []));
+    if (after === null) continue;
+    expect(after).toEqual({ dueSoFarMinor, owedInTotalMinor });
+    // The lines so far are the first rows of the statement, so that these were balances of the account.
+    expect(lastSoFar).toBe(rowsSoFar - 1);
+  }
+  expect(lines.at(-1)?.after ?? opening).toEqual(closing);
+  expect({ dueSoFarMinor, owedInTotalMinor }).toEqual(closing);
+  expect(sum(lines.map(({ dueMinor }) => dueMinor))).toBe(totals.dueMinor);
+  expect(sum(lines.map(({ paidMinor }) => paidMinor))).toBe(totals.paidMinor);
+}
+
+/** The sums of each month and kind of row. */
+function byMonth(rows: readonly Row[]) {
+  const sums: Record<string, bigint> = {};
+  for (const { date, type, dueMinor, chargedMinor, paidMinor } of rows) {
+    const key = `${firstOfMonth(date)} ${type}`;
+    sums[key] = (sums[key] ?? 0n) + dueMinor * 1_000_000_007n + chargedMinor * 998_244_353n + paidMinor;
+  }
+  return sums;
+}
+
+describe('the lines of a printed statement', () => {
+  it('have each row once, add up like the rows, and have only balances that the account had', () => {
+    const reached = { monthly: 0, every: 0, reversed: 0, credit: 0, recovery: 0 };
+    fc.assert(
+      fc.property(caseArb, (one) => {
+        const history = historyOf(one);
+        const period = periodOf(one);
+        const statement = statementOf(history, period);
+        const full = fullLines(statement.rows);
+        const short = shortLines(statement.rows);
+        for (const lines of [full, short]) {
+          expectSame(lines, statement);
+          expect(byMonth(lines.flatMap(({ rows }) => rows))).toEqual(byMonth(statement.rows));
+        }
+        const payments = statement.rows.filter(({ type }) => type === 'payment');
+        expect(full.filter(({ rows }) => rows[0].type === 'payment').map(({ rows }) => rows)).toEqual(
+          payments.map((row) => [row]),
+        );
+        expect(short.length).toBeLessThanOrEqual(full.length);
+        if (short.length < full.length) reached.monthly++;
+        else reached.every++;
+        for (const { type, money } of statement.rows) {
+          if (type === 'reversal') reached.reversed++;
+          if (money && isOut(money)) reached.credit++;
+          if (type === 'recovery') reached.recovery++;
+        }
+      }),
+      { numRuns: PROPERTY_RUNS },
+    );
+    expect(Object.entries(reached).filter(([, times]) => times === 0)).toEqual([]); // Otherwise the test covers too little.
+  });
+
+  it('are few enough, because the statement begins later, with the balances of the day before', () => {
+    let cuts = 0;
+    fc.assert(
+      fc.property(caseArb, (one) => {
+        const history = historyOf(one);
+        const period = periodOf(one);
+        const whole = statementOf(history, period);
+        const from = shortFrom(whole.rows, period);
+        if (from === period.from) {
+          if (firstOfMonth(period.to) > from)
+            expect(shortLines(whole.rows).length).toBeLessThanOrEqual(MAX_SHORT_LINES);
+          return;
+        }
+        cuts++;
+        expect(from > period.from && from <= period.to && from.endsWith('-01')).toBe(true);
+        const made = statementOf(history, { from, to: period.to });
+        expect(made.opening).toEqual(statementOf(history, { ...period, to: addDays(from, -1) }).closing);
+        expect(made.closing).toEqual(whole.closing);
+        const lines = shortLines(made.rows);
+        expectSame(lines, made);
+        if (from < firstOfMonth(period.to)) expect(lines.length).toBeLessThanOrEqual(MAX_SHORT_LINES);
+      }),
+      { numRuns: PROPERTY_RUNS },
+    );
+    expect(cuts).toBeGreaterThan(0);
+  });
+
+  it('are printed with amounts that add up to the printed balances', () => {
+    fc.assert(
+      fc.property(caseArb, fc.constantFrom('en' as const, 'sw' as const), (one, language) => {
+        const { statement, ...made } = madeOf(one);
+        for (const lines of [fullLines(statement.rows), shortLines(statement.rows)]) {
+          const sender = { company: { name: 'X', address: [], logo: null }, paybill: '600638' };
+          const printed = statementDocument(CURRENCY, sender, { ...made, statement }, lines, language);
+          const due = sum(printed.rows.map((row) => minorOf(row.due)));
+          const paid = sum(printed.rows.map((row) => minorOf(row.paid)));
+          expect({ due, paid }).toEqual({
+            due: minorOf(printed.totals.due),
+            paid: minorOf(printed.totals.paid),
+          });
+          expect(minorOf(printed.opening.dueSoFar) + due - paid).toBe(minorOf(printed.closing.dueSoFar));
+          expect(printed.rows.at(-1)?.owedInTotal ?? printed.opening.owedInTotal).toBe(
+            printed.closing.owedInTotal,
+          );
+          expect(printed.rows.every(({ days, description }) => days && description)).toBe(true);
+          expect(printed.why).toMatch(/\.$/);
+        }
+      }),
+      { numRuns: PROPERTY_RUNS },
+    );
+  });
+});
+
+/** A statement of an account as `makeStatement` makes it. */
+function madeOf(one: Case) {
+  const history = historyOf(one);
+  const period = periodOf(one);
+  const { terms } = history;
+  const statement = statementOf(history, period);
+  const account = accountRow({
+    activation_date: terms.activationDate,
+    frequency: terms.frequency,
+    deposit_minor: Number(terms.depositMinor),
+    instalment_minor: Number(terms.instalmentMinor),
+    instalment_count: terms.instalmentCount,
+    grace_days: terms.graceDays,
+    total_minor: Number(totalMinor(terms)),
+  });
+  expect(termsOf(account)).toEqual(terms);
+  return {
+    ...{
+      account,
+      accountNumber: 'ACC10000012',
+      customer: { name: 'A', phone: '+254700000000' },
+      period,
+      statement,
+    },
+    ...{ productName: 'Lamp', language: 'en' as const, isToday: true, isCut: false },
+    status: statement.end ?? ('active' as const),
+  };
+}
+
+describe('what an account owes', () => {
+  it('is the same in the sentence and in the closing balances', () => {
+    fc.assert(
+      fc.property(caseArb, (one) => {
+        const { statement, status, period } = madeOf(one);
+        const account = { terms: one.terms, status, paidMinor: statement.paidMinor };
+        const why = explainDebt(account, quoteOf(account, { date: period.to, amountMinor: null }), period.to);
+        const { dueSoFarMinor, owedInTotalMinor } = statement.closing;
+        expect(why.chargedMinor - why.paidMinor).toBe(
+          why.lateMinor + why.dueOnDateMinor + why.remainingMinor - why.aheadMinor - why.creditMinor,
+        );
+        const isOpened = period.to >= one.terms.activationDate;
+        if (['late', 'due', 'ahead', 'up_to_date'].includes(why.state)) {
+          expect(why.lateMinor + why.dueOnDateMinor - why.aheadMinor).toBe(dueSoFarMinor);
+        } else if (isOpened) {
+          expect(why.remainingMinor - why.creditMinor).toBe(owedInTotalMinor);
+        }
+      }),
+      { numRuns: PROPERTY_RUNS },
+    );
+  });
+
+  it('is the same in the runs of the schedule and in what the payments cover', () => {
+    fc.assert(
+      fc.property(caseArb, (one) => {
+        const { terms, money } = historyOf(one);
+        const paidMinor = sum(money.filter(({ reversedOn }) => reversedOn === null).map(signed));
+        const items = scheduleItems(terms, { paidMinor, today: START, closed: false, activated: true });
+        const runs = scheduleRuns(items);
+        expect(runs.length).toBeLessThan(8);
+        expect(sum(runs.map((run) => run.amountMinor))).toBe(totalMinor(terms));
+        expect(sum(runs.map((run) => run.paidMinor))).toBe(minMinor(paidMinor, totalMinor(terms)));
+        const count = runs.reduce((all, { first, last }) => all + last.index - first.index + 1, 0);
+        expect(count).toBe(items.length);
+
+        const coverage = coverageOf(terms, money, false);
+        expect(new Set(coverage.map(({ paymentId, creditMoveId }) => paymentId ?? creditMoveId)).size).toBe(
+          money.length,
+        );
+        for (const own of coverage) {
+          const covered = sum(coverRuns(own.covers, terms).map((run) => run.amountMinor));
+          const counts = own.reversedOn === null && !isOut(own);
+          expect(covered + own.creditMinor).toBe(counts ? own.amountMinor : 0n);
+          expect(coverRuns(own.covers, terms).length).toBeLessThan(5);
+        }
+        const covers = coverage.flatMap((own) => own.covers);
+        // Money that left may be missing until a later payment replaces it.
+        if (paidMinor >= 0n && !money.some(isOut)) {
+          expect(sum(covers.map((cover) => cover.amountMinor))).toBe(sum(runs.map((run) => run.paidMinor)));
+          const together = coverRuns(
+            [...coverage].reverse().flatMap((own) => own.covers),
+            terms,
+          );
+          expect(sum(together.map((run) => run.amountMinor))).toBe(sum(runs.map((run) => run.paidMinor)));
+          expect(together.length).toBeLessThan(4);
+        }
+      }),
+      { numRuns: PROPERTY_RUNS },
+    );
+  });
+});
