@@ -19,6 +19,9 @@ describe('the overview of an account', () => {
     const { id } = await newAccount(service, { activationDate: '2026-10-01' });
     for (let day = 1; day <= 12; day += 1)
       await pay(service, id, 100 + day, { paymentDate: `2026-11-${String(day).padStart(2, '0')}` });
+    await pay(service, id, 1_300, { paymentDate: '2026-11-18' });
+    const wrong = await pay(service, id, 500, { paymentDate: '2026-11-17' });
+    await dataOf(service.call('POST', `/payments/${wrong.id}/reverse`, { reason: 'another account' }));
     for (const status of ['suspended', 'active', 'suspended']) await move(service, id, status);
     const items = [{ description: 'Cable', quantity: 1, unitPrice: 50 }];
     await dataOf(service.call('POST', '/invoices', { accountId: id, items }), 201);
@@ -33,15 +36,51 @@ describe('the overview of an account', () => {
       })),
       schedule: await read(`/accounts/${id}/schedule`),
       quote: await read(`/accounts/${id}/quote`),
+      coverage: { rows: await latestCoverage(id, 3), total: 14 },
       payments: {
         rows: await read(`/accounts/${id}/payments?sort=paymentDate:desc,id:desc&limit=10&expand=people`),
-        total: 12,
+        total: 14,
       },
       invoices: { rows: await read(`/invoices?filter[accountId]=${id}`), total: 1 },
       paymentRequests: { rows: [], total: 0 },
     });
-    expect(overview.payments.rows[0]).toMatchObject({ amount: 112, paymentDate: '2026-11-12' });
+    expect(overview.payments.rows[0]).toMatchObject({ amount: 1_300, paymentDate: '2026-11-18' });
+    expect(overview.coverage.rows.slice(0, 2)).toMatchObject([
+      {
+        ...{ date: '2026-11-18', amount: 1_300, paid: 1_300, credit: 0, reversedOn: null },
+        coverRuns: [
+          { firstItem: 0, lastItem: 0, amount: 722, isWhole: false },
+          { firstItem: 1, lastItem: 1, firstDueDate: '2026-10-08', amount: 400, isWhole: true },
+          { firstItem: 2, lastItem: 2, amount: 178, isWhole: false },
+        ],
+      },
+      { date: '2026-11-17', amount: 500, paid: 0, coverRuns: [], credit: 0, reversedOn: '2026-11-18' },
+    ]);
+    const runsOf = (runs: Record<string, unknown>[]) =>
+      runs.map((run) => [run.firstItem, run.lastItem, run.paid, run.amount, run.state]);
+    expect(runsOf(overview.schedule.runs)).toEqual([
+      [0, 0, 2_000, 2_000, 'paid'],
+      [1, 1, 400, 400, 'paid'],
+      [2, 2, 178, 400, 'overdue'],
+      [3, 6, 0, 1_600, 'overdue'],
+      [7, 52, 0, 18_400, 'upcoming'],
+    ]);
   });
+
+  /** The newest payments of the statement, with the fields of a coverage. */
+  async function latestCoverage(id: number, count: number) {
+    const { rows } = await dataOf(service.call('GET', `/accounts/${id}/statement`));
+    return rows
+      .filter(({ type }: { type: string }) => type === 'payment')
+      .reverse()
+      .slice(0, count)
+      .map((row: Record<string, unknown>) => ({
+        ...{ date: row.date, type: row.type, amount: row.amount, paid: row.paid },
+        ...{ coverRuns: row.coverRuns, credit: row.credit, paymentId: row.paymentId },
+        ...{ creditMoveId: row.creditMoveId, paymentMethod: row.paymentMethod },
+        ...{ transactionRef: row.transactionRef, reversedOn: row.reversedOn },
+      }));
+  }
 
   it.each(STATUSES)(
     'offers the moves of the status %s, and the balance is given up where the sale ends',
@@ -59,7 +98,7 @@ describe('the overview of an account', () => {
     const { id } = await newAccount(service);
     const { key } = await newApiKey(service, ['accounts:read']);
     const overview = await dataOf(service.call('GET', `/accounts/${id}/overview`, undefined, { token: key }));
-    expect(overview).toMatchObject({ payments: null, invoices: null, paymentRequests: null });
+    expect(overview).toMatchObject({ coverage: null, payments: null, invoices: null, paymentRequests: null });
     expect(overview.account).toMatchObject({ id });
     expect(Object.keys(overview.account)).not.toContain('customer');
     expect(Object.keys(overview.account)).not.toContain('product');

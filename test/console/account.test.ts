@@ -51,6 +51,47 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     await expectAccessible(page);
   });
 
+  it('says below the debt which instalments are paid, and what each payment covered', async () => {
+    const { id } = await newAccount(console, { activationDate: dayBefore(30) });
+    const payOn = (days: number, amount: number, transactionRef: string) =>
+      console.call('POST', '/payments', {
+        ...{ accountId: id, amount, paymentMethodId: 2, paymentDate: dayBefore(days), transactionRef },
+      });
+    await payOn(30, 2_500, `WHY-${id}-1`);
+    await payOn(20, 800, `WHY-${id}-2`);
+    const wrong = await payOn(10, 700, `WHY-${id}-3`);
+    await payOn(5, 50, `WHY-${id}-4`);
+    await console.call('POST', `/payments/${wrong.id}/reverse`, { reason: 'A test' });
+    const page = await openAccount(id, { viewport: PHONE });
+    const panel = page.locator('section', { has: page.getByRole('heading', { name: 'Why is this owed?' }) });
+    const textsOf = async (selector: string) =>
+      (await panel.locator(selector).allTextContents()).map((text) => text.replaceAll('\u00a0', ' '));
+    expect(await textsOf('dd')).toEqual([
+      'KES 19,200.00 · Not due yet',
+      'KES 150.00 of KES 400.00 paid · Overdue',
+      'KES 1,200.00 · Paid',
+      'KES 2,000.00 · Paid',
+    ]);
+    const name = (number: number, days: number) => `Instalment ${number} (${shown(days)})`;
+    const shown = (days: number) =>
+      new Intl.DateTimeFormat('en-KE', { dateStyle: 'medium', timeZone: 'UTC' }).format(
+        new Date(dayBefore(days)),
+      );
+    const rows = [
+      `${shown(5)}Cash · WHY-${id}-450.00${name(4, 2)}: 50.00`,
+      `${shown(10)}Cash · WHY-${id}-3700.00Reversed on ${shown(0)}: does not count`,
+      `${shown(20)}Cash · WHY-${id}-2800.00${name(2, 16)}: 300.00; ${name(3, 9)}; ${name(4, 2)}: 100.00`,
+      `${shown(30)}Cash · WHY-${id}-12,500.00Deposit (${shown(30)}); ${name(1, 23)}; ${name(2, 16)}: 100.00`,
+    ];
+    expect(await textsOf('tbody tr')).toEqual(rows.slice(0, 3));
+    await expectAccessible(page);
+    await panel.getByRole('button', { name: 'Show all 4' }).click();
+    await panel.getByText(`WHY-${id}-1`).waitFor();
+    expect(await textsOf('tbody tr')).toEqual(rows);
+    await panel.locator('.table-scroll:focus').waitFor();
+    await expectAccessible(page);
+  });
+
   it('records a payment, and shows the new balance', async () => {
     const { id } = await newAccount(console);
     const page = await openAccount(id, { viewport: PHONE });
@@ -59,7 +100,8 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     await page.locator('dialog').getByRole('button', { name: 'Record payment' }).click();
     await page.getByText('KES 2,400.00 recorded').waitFor();
     await statValue(page, 'Balance').getByText('KES 20,400.00').waitFor();
-    await page.getByRole('cell', { name: 'RECEIPT-1' }).waitFor();
+    await page.getByRole('cell', { name: 'RECEIPT-1', exact: true }).waitFor();
+    await page.getByRole('cell', { name: 'Cash · RECEIPT-1' }).waitFor();
     expect(await page.locator('dialog').count()).toBe(0);
     await console.call('POST', `/payments/${(await paymentsOf(id))[0].id}/reverse`, { reason: 'A test' });
   });
@@ -270,7 +312,8 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
       }
     const [first, second] = accounts;
     const page = await openAccount(first.id);
-    const ofAccount = (at: number) => page.getByRole('cell', { name: `OF-${at}-` });
+    const payments = page.getByRole('group', { name: 'Payments', exact: true });
+    const ofAccount = (at: number) => payments.getByRole('cell', { name: `OF-${at}-` });
     await ofAccount(0).nth(9).waitFor();
     const more = page.getByRole('button', { name: 'Show more' });
     await page.locator('#top-find').fill(second.accountNumber);
@@ -282,7 +325,7 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     await page.route(`**/api/accounts/${first.id}/payments?*`, () => {});
     await page.goBack();
     await page.locator('.page-head', { hasText: first.accountNumber }).waitFor();
-    expect(await ofAccount(1).count()).toBe(0);
+    expect(await page.getByRole('cell', { name: 'OF-1-' }).count()).toBe(0);
     expect(await ofAccount(0).count()).toBe(10);
   });
 
@@ -312,7 +355,10 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     const page = await openAccount(id, { email: await console.createUser('viewer') });
     await page.getByText('Statement (PDF)').waitFor();
     expect(await page.getByRole('button', { name: 'Record payment' }).count()).toBe(0);
-    expect(await page.locator('main .menu-item').allTextContents()).toEqual(['Statement in Kiswahili (PDF)']);
+    expect(await page.locator('main .menu-item').allTextContents()).toEqual([
+      'Statement with every payment (PDF)',
+      'Statement in Kiswahili (PDF)',
+    ]);
   });
 });
 

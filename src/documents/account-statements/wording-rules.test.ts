@@ -245,7 +245,7 @@ describe('a line of several payments', () => {
   it('has the first and the last day', () => {
     const days = (...texts: string[]) => describeDays(texts.map(day), printedSpelling(2, 'en'));
     expect(days('2026-11-02', '2026-11-02')).toBe('2 Nov 2026');
-    expect(days('2026-11-30', '2026-11-02')).toBe('2 – 30 Nov 2026');
+    expect(days('2026-11-30', '2026-11-02')).toBe('2–30 Nov 2026');
     expect(days('2026-11-30', '2026-12-02')).toBe('30 Nov – 2 Dec 2026');
     expect(days('2026-11-02', '2027-11-02')).toBe('2 Nov 2026 – 2 Nov 2027');
     expect(describeDays([day('2026-11-02'), day('2026-11-03')], PLAIN)).toBe('2026-11-02 – 2026-11-03');
@@ -279,6 +279,15 @@ describe('the lines of a short statement', () => {
       ['2026-12-01', 'payment', 0n, 155n],
     ]);
     expect(lines.map(({ after }) => after !== null)).toEqual([false, true, false, true]);
+  });
+
+  it('are the payments and the recoveries of each month after a write-off', () => {
+    const rows = daily(60)
+      .filter(({ type }) => type === 'payment')
+      .flatMap((paid) => [paid, { ...paid, type: 'recovery' as const }]);
+    expect(shortLines(rows).map((line) => `${line.rows[0].type} ${line.rows.length}`)).toEqual([
+      ...['payment 30', 'recovery 30', 'payment 30', 'recovery 30'],
+    ]);
   });
 
   it('have a reversed payment, and months without a payment, on one line each', () => {

@@ -28,7 +28,7 @@ export function plainSpelling(decimals: number, language: Language): Spelling {
   };
 }
 
-/** For example 2 Nov 2026, 2 – 30 Nov 2026 and 1,234.50. */
+/** For example 2 Nov 2026, 2–30 Nov 2026 and 1,234.50. */
 export function printedSpelling(decimals: number, language: Language): Spelling {
   const partsOf = (date: PlainDate) => {
     const [year = '', month, day] = date.split('-');
@@ -40,7 +40,7 @@ export function printedSpelling(decimals: number, language: Language): Spelling 
     span: (first, last) => {
       const [begin, end] = [partsOf(first), partsOf(last)];
       while (begin.length > 1 && begin.at(-1) === end[begin.length - 1]) begin.pop();
-      return `${begin.join(' ')} – ${end.join(' ')}`;
+      return [begin.join(' '), end.join(' ')].join(begin.length === 1 ? '–' : ' – ');
     },
     amount: (minor) => printedAmount(minor, decimals),
   };

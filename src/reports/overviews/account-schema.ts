@@ -8,7 +8,7 @@ import { PaymentRequest } from '../../mobile-money/payment-requests/schema.ts';
 import { Payment } from '../../payments/schema.ts';
 
 /** The number of rows of each list. */
-export const LATEST = { coverage: 5, payments: 10, invoices: 20, paymentRequests: 5 };
+export const LATEST = { coverage: 3, payments: 10, invoices: 20, paymentRequests: 5 };
 
 function Latest<T extends TSchema>(row: T, rows: number, description: string) {
   const total = Type.Integer({ description: 'The number of all rows.' });

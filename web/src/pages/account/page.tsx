@@ -101,8 +101,8 @@ function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
         )}
       </PageHead>
       <PendingApprovals approvals={account.pendingApprovals} />
-      <Why overview={overview} />
       <KeyFigures account={account} />
+      <Why overview={overview} />
       <Columns
         main={
           <>

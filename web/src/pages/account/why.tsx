@@ -123,7 +123,7 @@ function describePayment({ type, paymentMethod, transactionRef }: Coverage): str
   return [name, transactionRef].filter(Boolean).join(' · ');
 }
 
-/** For example: Instalments 4 to 13 (1 Mar 2026 to 10 Mar 2026), 20.00 of Instalment 14 (11 Mar 2026). */
+/** For example: Instalments 4 to 13 (1 Mar 2026 to 10 Mar 2026); Instalment 14 (11 Mar 2026): 20.00. */
 function describeCoverage({ coverRuns, credit, reversedOn }: Coverage): string {
   if (reversedOn !== null) return t('account.why.reversed', { date: format.date(reversedOn) });
   const parts = coverRuns.map((run) =>
@@ -132,5 +132,5 @@ function describeCoverage({ coverRuns, credit, reversedOn }: Coverage): string {
       : t('account.why.part', { amount: format.amount(run.amount), name: nameOf(run) }),
   );
   if (credit) parts.push(t('account.why.credit', { amount: format.amount(credit) }));
-  return parts.join(', ') || '–';
+  return parts.join('; ') || '–';
 }
