@@ -12,7 +12,6 @@ import type { Language } from '../../core/http/fields.ts';
 import { compareDates, type PlainDate } from '../../core/values/dates.ts';
 import type { MoneyMove } from './allocation-rules.ts';
 import { shortFrom } from './folding-rules.ts';
-import { toCoverage } from './json-view.ts';
 import {
   type AccountEvent,
   coverageOf,
@@ -118,7 +117,7 @@ export async function readCoverage(context: Context, account: AccountRow, limit:
   const terms = termsOf(account);
   const money = [...payments, ...moves].map(toMoney);
   const rows = coverageOf(terms, money, isStatusIn(account.status, 'saleUndone')).slice(0, limit);
-  return { rows: rows.map((one) => toCoverage(one, terms, context.currency)), total: money.length };
+  return { rows, total: money.length };
 }
 
 async function firstDayOf(tx: Tx, account: AccountRow, events: AccountEvent[]): Promise<PlainDate> {

@@ -1,4 +1,5 @@
 import { showAccount } from '../../accounts/expand-view.ts';
+import { termsOf } from '../../accounts/schedule/rules.ts';
 import type { AccountExpansion } from '../../accounts/schema.ts';
 import { isStatusIn, movesByHand } from '../../accounts/status/rules.ts';
 import { getAccountRow } from '../../accounts/store.ts';
@@ -6,7 +7,7 @@ import { toSchedule } from '../../accounts/view.ts';
 import { type Actor, type Context, today } from '../../core/context.ts';
 import type { Page } from '../../core/http/envelope.ts';
 import type { ChoiceText } from '../../core/http/fields.ts';
-import { quoteAccount } from '../../documents/account-statements/json-view.ts';
+import { quoteAccount, toCoverage } from '../../documents/account-statements/json-view.ts';
 import { languageOf } from '../../documents/account-statements/language-view.ts';
 import { readCoverage } from '../../documents/account-statements/view.ts';
 import { invoiceList } from '../../documents/invoices/schema.ts';
@@ -55,7 +56,11 @@ export async function readAccountOverview(context: Context, actor: Actor, id: nu
       },
       currency,
     ),
-    coverage: await ifAllowed('payments:read', () => readCoverage(context, row, LATEST.coverage)),
+    coverage: await ifAllowed('payments:read', async () => {
+      const latest = await readCoverage(context, row, LATEST.coverage);
+      const terms = termsOf(row);
+      return latest && { ...latest, rows: latest.rows.map((one) => toCoverage(one, terms, currency)) };
+    }),
     payments: await ifAllowed('payments:read', async () => {
       const plan = paymentList.plan({ sort: 'paymentDate:desc,id:desc', limit: LATEST.payments }, context);
       const { rows, pagination } = await listPayments(db, plan, id);
