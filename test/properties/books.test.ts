@@ -12,8 +12,10 @@ import { findAccountRow } from '../../src/accounts/store.ts';
 import { toAccount } from '../../src/accounts/view.ts';
 import type { Context } from '../../src/core/context.ts';
 import { addDays, earlier } from '../../src/core/values/dates.ts';
-import { toStatement } from '../../src/documents/account-statements/json-view.ts';
-import { makeStatement } from '../../src/documents/account-statements/view.ts';
+import { signed } from '../../src/documents/account-statements/allocation-rules.ts';
+import { fullLines, shortLines } from '../../src/documents/account-statements/folding-rules.ts';
+import { quoteAccount, toStatement } from '../../src/documents/account-statements/json-view.ts';
+import { makeStatement, readCoverage } from '../../src/documents/account-statements/view.ts';
 import { assignPayment, unassignPayment } from '../../src/payments/assignment-commands.ts';
 import { resolveConflict } from '../../src/payments/notifications/conflict-commands.ts';
 import { receiveNotification } from '../../src/payments/posting/commands.ts';
@@ -491,12 +493,23 @@ async function cancelledTwin(run: Case, { plan }: Sold, offset: number, paid: nu
   return id;
 }
 
-/** Expects that the statement of today closes with the figures of the account. */
+const cents = (amount: number) => Math.round(amount * 100);
+
+/** Expects that the statement of today, its printed lines and the explanation have the figures of the account. */
 async function expectStatement(run: Case, id: number): Promise<void> {
   const made = await makeStatement(run.context, id, {});
   const { closing } = toStatement(made, run.context.currency, 'en');
-  const { paid: _, ...shown } = await shownOf(run, id);
+  const { paid, ...shown } = await shownOf(run, id);
   expect(closing).toMatchObject(shown);
+  const currency = run.context.currency;
+  const row = await rowOf(run, id);
+  const asked = { date: run.day, amountMinor: null, today: run.day, language: 'en' as const };
+  const { explanation: why } = quoteAccount(row, asked, currency);
+  expect(why.paid).toBe(paid);
+  expect(cents(why.late + why.dueOnDate)).toBe(cents(Number(shown.arrears)));
+  const coverage = await readCoverage(run.context, row, Number.MAX_SAFE_INTEGER);
+  const counted = coverage?.rows.filter(({ reversedOn }) => reversedOn === null) ?? [];
+  expect(counted.reduce((all, one) => all + signed(one), 0n)).toBe(BigInt(row.paid_minor));
   const { opening, rows, totals, closing: at } = made.statement;
   expect(opening).toEqual({ dueSoFarMinor: 0n, owedInTotalMinor: 0n });
   expect(at.dueSoFarMinor).toBe(totals.dueMinor - totals.paidMinor);
@@ -507,6 +520,17 @@ async function expectStatement(run: Case, id: number): Promise<void> {
     chargedMinor: sum('chargedMinor'),
     paidMinor: sum('paidMinor'),
   });
+  for (const lines of [fullLines(rows), shortLines(rows)]) {
+    const ofLines = (of: 'dueMinor' | 'chargedMinor' | 'paidMinor') =>
+      lines.reduce((all, line) => all + line[of], 0n);
+    expect(totals).toEqual({
+      dueMinor: ofLines('dueMinor'),
+      chargedMinor: ofLines('chargedMinor'),
+      paidMinor: ofLines('paidMinor'),
+    });
+    expect(lines.flatMap((line) => line.rows)).toHaveLength(rows.length);
+    expect(lines.at(-1)?.after ?? opening).toEqual(at);
+  }
 }
 
 /** Expects that the report of payments and the summary of the portfolio have the same money in a period up to today. */
@@ -516,7 +540,6 @@ async function expectReportsToAgree({ context, tx, day }: Case, from: number, da
   const { collected } = await summarizeAccounts(tx, context, period);
   const { data } = await reportPayments(tx, context.currency, period, day, { page: 1, limit: 1 });
   const { totals, byDay, byMethod } = data;
-  const cents = (amount: number) => Math.round(amount * 100);
   expect(cents(totals.net) - cents(totals.unmatched)).toBe(cents(collected));
   for (const groups of [byDay, byMethod])
     expect(groups.reduce((sum, { net }) => sum + cents(net), 0)).toBe(cents(totals.net));

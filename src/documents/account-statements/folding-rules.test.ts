@@ -278,6 +278,10 @@ describe('what an account owes', () => {
         const items = scheduleItems(terms, { paidMinor, today: START, closed: false, activated: true });
         const runs = scheduleRuns(items);
         expect(runs.length).toBeLessThan(8);
+        for (const run of runs.filter(({ first, last }) => first !== last)) {
+          expect(run.first.index).toBeGreaterThan(0);
+          expect([0n, run.amountMinor]).toContain(run.paidMinor);
+        }
         expect(sum(runs.map((run) => run.amountMinor))).toBe(totalMinor(terms));
         expect(sum(runs.map((run) => run.paidMinor))).toBe(minMinor(paidMinor, totalMinor(terms)));
         const count = runs.reduce((all, { first, last }) => all + last.index - first.index + 1, 0);
