@@ -98,6 +98,7 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'GET /accounts/:id/history': EVERYONE,
   'GET /accounts/:id/statement': EVERYONE,
   'GET /accounts/:id/quote': EVERYONE,
+  'GET /accounts/:id/payment-instructions': EVERYONE,
   'GET /accounts/:id/overview': EVERYONE, // a part that the role may not read is null
   'GET /accounts/:id/schedule': EVERYONE,
   'GET /accounts/:accountId/payments': EVERYONE,

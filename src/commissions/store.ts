@@ -17,7 +17,7 @@ import type { ListPlan } from '../core/lists/query.ts';
 import { lastOfMonth, type PlainDate } from '../core/values/dates.ts';
 import type { Minor } from '../core/values/money.ts';
 import type { CurrentRule } from './rules.ts';
-import { MAX_LEFT_OUT, type Rule, WHOLE_SALE } from './schema.ts';
+import { MAX_LEFT_OUT, MAX_LINES, type Rule, WHOLE_SALE } from './schema.ts';
 
 export type CommissionRow = Selectable<Commissions>;
 export type CommissionLineRow = Selectable<CommissionLines> & { account_status: AccountStatus | null };
@@ -394,6 +394,37 @@ export function listUnclaimedSales(db: Db, plan: ListPlan, visible: Visible) {
       ...(visible === 'all' ? [] : [sql<boolean>`a.employee_id = ${visible.employeeId}::bigint`]),
     ],
   });
+}
+
+/** The commission of an employee for a month. Undefined if it was not calculated. */
+export function findCommissionOfMonth(
+  db: Db,
+  employeeId: number,
+  period: string,
+): Promise<CommissionRow | undefined> {
+  return db
+    .selectFrom('commissions')
+    .selectAll()
+    .where('employee_id', '=', employeeId)
+    .where('period', '=', period)
+    .executeTakeFirst();
+}
+
+/** The sales of an employee in a month of which no commission has the whole share. At most as many as a commission can have. */
+export async function findUnclaimedSalesOfMonth(
+  db: Db,
+  employeeId: number,
+  period: string,
+): Promise<{ total_minor: number; free_share: number; category: string }[]> {
+  const first = `${period}-01` as PlainDate;
+  const { rows } = await sql<{ total_minor: number; free_share: number; category: string }>`
+    select a.total_minor, ${FREE_SHARE} as free_share, p.category
+    from accounts a join products p on p.id = a.product_id
+      left join commission_sales s on s.account_id = a.id
+    where a.employee_id = ${employeeId} and a.activation_date between ${first}::date and ${lastOfMonth(first)}::date
+      and ${IS_UNCLAIMED}
+    limit ${MAX_LINES}`.execute(db);
+  return rows;
 }
 
 async function findLeftOut(db: Db, employeeId: number, period: string): Promise<LeftOut> {

@@ -1,11 +1,16 @@
 import { amountOf, type Currency } from '../core/context.ts';
+import type { Db } from '../core/database/db.ts';
 import type { CommissionStatus } from '../core/database/tables.ts';
-import type {
-  CommissionLineRow,
-  CommissionRow,
-  CommissionWithLines,
-  MonthSum,
-  UnclaimedSaleRow,
+import { commissionOf, ruleFor } from './rules.ts';
+import {
+  type CommissionLineRow,
+  type CommissionRow,
+  type CommissionWithLines,
+  findCommissionOfMonth,
+  findCurrentRules,
+  findUnclaimedSalesOfMonth,
+  type MonthSum,
+  type UnclaimedSaleRow,
 } from './store.ts';
 
 export function toCommission({ commission, lines, leftOut }: CommissionWithLines, currency: Currency) {
@@ -64,6 +69,26 @@ export function toMonth(
     calculated: ofStatus('calculated'),
     approved: ofStatus('approved'),
     paid: ofStatus('paid'),
+  };
+}
+
+/** The commission of an employee for a month, and what the other sales of the month would earn by the present rules. */
+export async function readMonthOfEmployee(db: Db, employeeId: number, period: string, currency: Currency) {
+  const commission = await findCommissionOfMonth(db, employeeId, period);
+  const sales = await findUnclaimedSalesOfMonth(db, employeeId, period);
+  const rules = sales.length === 0 ? new Map() : await findCurrentRules(db);
+  const earns = ({ total_minor, free_share, category }: (typeof sales)[number]) =>
+    commissionOf(BigInt(total_minor), ruleFor(rules, category)?.rateBasisPoints ?? 0, free_share);
+  return {
+    period,
+    commission: commission ? toCommissionSummary(commission, currency) : null,
+    unclaimed: {
+      count: sales.length,
+      expected: amountOf(
+        sales.reduce((sum, sale) => sum + earns(sale), 0n),
+        currency,
+      ),
+    },
   };
 }
 

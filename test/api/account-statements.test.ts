@@ -783,6 +783,24 @@ describe('the texts of a statement', () => {
   });
 });
 
+describe('GET /accounts/:id/payment-instructions', () => {
+  it('says how to pay, in the language of the customer or of the query', async () => {
+    const { id: customerId } = await newCustomer(service, { language: 'sw' });
+    const { id, accountNumber } = await newAccount(service, { customerId });
+    const path = `/accounts/${id}/payment-instructions`;
+    const swahili = await dataOf(service.call('GET', path));
+    expect(swahili).toMatchObject({ accountNumber, paybillNumber: '600638', language: 'sw' });
+    expect(swahili.text).toContain(`Namba ya akaunti: ${accountNumber}\nNamba ya paybill: 600638\n`);
+    const english = await dataOf(service.call('GET', `${path}?lang=en`));
+    expect(english.text.split('\n').slice(0, 3)).toEqual([
+      'Jua Nguvu Solar',
+      `Account number: ${accountNumber}`,
+      'Paybill number: 600638',
+    ]);
+    expect((await service.call('GET', '/accounts/987654/payment-instructions')).status).toBe(404);
+  });
+});
+
 describe('GET /accounts/:id/quote', () => {
   it('explains the debt by one sentence and its figures, in the language of the customer', async () => {
     setToday(service, '2026-11-22');

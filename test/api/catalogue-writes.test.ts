@@ -118,6 +118,29 @@ describe('pay plans', () => {
     });
   });
 
+  it.each(['daily', 'weekly', 'monthly'])(
+    'have the dates of the schedule that a %s account gets',
+    async (frequency) => {
+      const activationDate = '2027-01-31'; // Months differ in length, so a date of the wrong rule is noticed.
+      const body = { ...plan, name: `Dates, ${frequency}`, deposit: 5, frequency };
+      const created = (await service.call('POST', '/payplans', body)).body.data;
+      expect(created.total).toBe(35.15);
+      expect(created).not.toHaveProperty('dates');
+      const account = await newAccount(service, { payplanId: created.id, activationDate });
+      expect(account.total).toBe(created.total);
+      const { items } = (await service.call('GET', `/accounts/${account.id}/schedule`)).body.data;
+      const dates = {
+        activationDate,
+        firstInstalment: items[1].dueDate,
+        lastInstalment: items.at(-1).dueDate,
+      };
+      const query = `activationDate=${activationDate}`;
+      expect((await service.call('GET', `/payplans/${created.id}?${query}`)).body.data.dates).toEqual(dates);
+      const listed = await service.call('GET', `/payplans?filter[id]=${created.id}&${query}`);
+      expect(listed.body.data[0].dates).toEqual(dates);
+    },
+  );
+
   it('are refused above the largest amount', async () => {
     const huge = { ...plan, name: 'Huge', instalmentAmount: 999_999_999_999.99, instalmentCount: 2 };
     expect((await service.call('POST', '/payplans', huge)).status).toBe(400);

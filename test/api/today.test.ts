@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { unavailable } from '../../src/core/http/errors.ts';
 import {
   dataOf,
+  forgetCredentials,
   move,
   newAccount,
   newApiKey,
@@ -121,7 +122,8 @@ describe('the work of today', () => {
     const first = ({ lateAccounts }: { lateAccounts: { accounts: object[] } }) => lateAccounts.accounts[0];
     const all = await dataOf(service.call('GET', '/reports/today'));
     expect(first(all)).toMatchObject({ id, customer: expect.any(Object) });
-    expect(Object.entries(all).filter(([, part]) => part === null)).toEqual([]);
+    // The admin is not an employee.
+    expect(Object.entries(all).filter(([, part]) => part === null)).toEqual([['own', null]]);
 
     const agent = await service.tokenOf('agent');
     expect(await dataOf(service.call('GET', '/reports/today', undefined, { token: agent }))).toMatchObject({
@@ -141,6 +143,49 @@ describe('the work of today', () => {
     expect(ofKey.unmatchedPayments).toBeNull();
     expect(first(ofKey)).toMatchObject({ id });
     expect(first(ofKey)).not.toHaveProperty('customer');
+  });
+});
+
+describe('the work of a seller', () => {
+  const service = useService();
+
+  it('has the late accounts that the employee sold, and what the sales of two months earn', async () => {
+    setToday(service, TODAY);
+    const employee = await dataOf(service.call('POST', '/employees', { name: 'Atieno' }), 201);
+    const other = await dataOf(service.call('POST', '/employees', { name: 'Barasa' }), 201);
+    await dataOf(service.call('POST', '/commissions/rules', { category: null, rateBasisPoints: 500 }), 201);
+    const sell = (employeeId: number, activationDate: string) =>
+      newAccount(service, { employeeId, activationDate });
+    const late = await sell(employee.id, '2026-10-05');
+    await sell(employee.id, TODAY); // not late
+    await sell(other.id, '2026-10-01');
+    const october = { employeeId: employee.id, period: '2026-10' };
+    const commission = await dataOf(service.call('POST', '/commissions/calculate', october));
+    expect(commission.total).toBe(1_140); // 5 % of 22,800
+
+    const token = await service.tokenOf('agent');
+    const call = (method: string, path: string) => service.call(method, path, undefined, { token });
+    expect((await dataOf(call('GET', '/reports/today'))).own).toBeNull();
+    const { id } = await dataOf(call('GET', '/auth/me'));
+    await dataOf(service.call('PUT', `/users/${id}`, { employeeId: employee.id }));
+    forgetCredentials(service);
+    const { own } = await dataOf(call('GET', '/reports/today'));
+    expect(own).toMatchObject({
+      employeeId: employee.id,
+      lateAccounts: { total: 1, accounts: [{ id: late.id, customer: expect.any(Object) }] },
+      commissions: [
+        { period: '2026-11', commission: null, unclaimed: { count: 1, expected: 1_140 } },
+        {
+          period: '2026-10',
+          commission: { id: commission.id, status: 'calculated', total: 1_140 },
+          unclaimed: { count: 0, expected: 0 },
+        },
+      ],
+    });
+    const november = { employeeId: employee.id, period: '2026-11' };
+    expect((await dataOf(service.call('POST', '/commissions/calculate', november))).total).toBe(
+      own.commissions[0].unclaimed.expected,
+    );
   });
 });
 

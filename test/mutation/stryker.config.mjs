@@ -4,6 +4,7 @@ export default {
     'src/rights.ts',
     'src/core/values/{dates,money}.ts',
     'src/{accounts,payments}/**/{rules,*-rules}.ts',
+    'src/catalogue/pay-plans/rules.ts',
     'src/{commissions,documents/account-statements,staff/approvals}/{rules,*-rules}.ts',
     'src/mobile-money/{lost-notifications,provider-statements,providers}/{rules,*-rules}.ts',
   ],

@@ -3,13 +3,13 @@ import { Temporal } from 'temporal-polyfill';
 import { describe, expect, it } from 'vitest';
 import { accountRow } from '../../../test/support/account-row.ts';
 import { PROPERTY_RUNS } from '../../../test/support/property-runs.ts';
+import { dueDate, totalMinor } from '../../catalogue/pay-plans/rules.ts';
 import { FREQUENCIES } from '../../catalogue/pay-plans/schema.ts';
 import { type PlainDate, parsePlainDate } from '../../core/values/dates.ts';
 import { minMinor } from '../../core/values/money.ts';
 import {
   allocate,
   dueBy,
-  dueDate,
   itemMinor,
   itemsBy,
   nextItem,
@@ -22,7 +22,6 @@ import {
   scheduleItems,
   type Terms,
   termsOf,
-  totalMinor,
 } from './rules.ts';
 
 const RUNS = { numRuns: PROPERTY_RUNS };

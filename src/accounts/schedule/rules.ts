@@ -1,8 +1,8 @@
-import type { Frequency, Row } from '../../core/database/tables.ts';
+import { dueDate, type PlanTerms, totalMinor } from '../../catalogue/pay-plans/rules.ts';
+import type { Row } from '../../core/database/tables.ts';
 import { unreachable } from '../../core/http/errors.ts';
 import {
   addDays,
-  addPeriods,
   compareDates,
   daysBetween,
   type PlainDate,
@@ -11,15 +11,11 @@ import {
 import { type Minor, maxMinor, minMinor } from '../../core/values/money.ts';
 
 // The schedule of an account is not stored. It is computed from the terms of the account, which never change. Item 0 is the
-// deposit, due on the activation date. Item k (1..instalmentCount) is due k periods later. Payments cover the items in this
+// deposit, due on the activation date. Item k (1..instalmentCount) is due k periods later, see `dueDate`. Payments cover the items in this
 // order, so the sum paid determines which items are paid.
 
-/** The terms that an account copied from its pay plan. Amounts are >= 0. Counts are whole numbers >= 0. */
-export interface Terms {
-  depositMinor: Minor;
-  instalmentMinor: Minor;
-  instalmentCount: number;
-  frequency: Frequency;
+/** The terms that an account copied from its pay plan, from its activation date on. */
+export interface Terms extends PlanTerms {
   /** The number of days past due after which the account counts as late. */
   graceDays: number;
   activationDate: PlainDate;
@@ -103,23 +99,6 @@ interface Allocation {
   slices: Slice[];
   /** The part of the payments that exceeds the total. */
   creditMinor: Minor;
-}
-
-export function totalMinor(terms: Terms): Minor {
-  return terms.depositMinor + BigInt(terms.instalmentCount) * terms.instalmentMinor;
-}
-
-/**
- * The date of item k. The deposit (k = 0) is due on the activation date, instalment k is due k periods later. Monthly items keep
- * the day of the month, or use the last day of a shorter month.
- *
- * @throws RangeError if k is not a whole number 0..instalmentCount, or the date is after the year 9999.
- */
-export function dueDate(terms: Terms, k: number): PlainDate {
-  if (!Number.isInteger(k) || k < 0 || k > terms.instalmentCount) {
-    throw new RangeError(`Item ${k} is not in a schedule of ${terms.instalmentCount} instalments.`);
-  }
-  return addPeriods(terms.activationDate, terms.frequency, k);
 }
 
 /** The sum of all items dated on or before a date, in minor units; 0 before the activation date. */

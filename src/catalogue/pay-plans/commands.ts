@@ -5,6 +5,7 @@ import { inTransaction } from '../../core/database/transactions.ts';
 import { invalidField, notFound } from '../../core/http/errors.ts';
 import { maxAmountMinor, maxAmountText } from '../../core/values/money.ts';
 import { withTrimmed } from '../../core/values/text.ts';
+import { totalMinor } from './rules.ts';
 import type { NewPayPlan, PayPlanChanges } from './schema.ts';
 import { insertPayPlan, lockPayPlan, updatePayPlan } from './store.ts';
 
@@ -22,8 +23,7 @@ export async function createPayPlan(context: Context, actor: Actor, sent: NewPay
     autoSuspend: body.autoSuspend ?? false,
     active: body.active ?? true,
   };
-  const totalMinor = fields.depositMinor + fields.instalmentMinor * BigInt(fields.instalmentCount);
-  if (totalMinor > maxAmountMinor(currency.decimals)) {
+  if (totalMinor(fields) > maxAmountMinor(currency.decimals)) {
     throw invalidField(
       'instalmentAmount',
       `is too large: the total of the plan must be at most ${maxAmountText(currency.decimals)}`,

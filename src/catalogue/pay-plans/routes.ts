@@ -8,7 +8,7 @@ import { ifUnchanged } from '../../core/http/etags.ts';
 import { IdParams } from '../../core/http/fields.ts';
 import { repeatable } from '../../core/http/idempotency.ts';
 import { changePayPlan, createPayPlan } from './commands.ts';
-import { NewPayPlan, PayPlan, PayPlanChanges, payPlanList } from './schema.ts';
+import { NewPayPlan, PayPlan, PayPlanChanges, PayPlanQuery, payPlanList } from './schema.ts';
 import { findPayPlanRow, listPayPlans, lockPayPlan } from './store.ts';
 import { toPayPlan } from './view.ts';
 
@@ -29,8 +29,10 @@ export function payPlanRoutes(api: Api, context: Context): void {
       },
     },
     async (request) => {
+      const { activationDate } = request.query;
       const page = await listPayPlans(db, request.query);
-      return okList({ ...page, rows: page.rows.map((row) => toPayPlan(row, currency)) }, 'Pay plans found.');
+      const rows = page.rows.map((row) => toPayPlan(row, currency, activationDate));
+      return okList({ ...page, rows }, 'Pay plans found.');
     },
   );
 
@@ -63,13 +65,14 @@ export function payPlanRoutes(api: Api, context: Context): void {
         operationId: 'getPayPlan',
         summary: 'Get a pay plan',
         params: IdParams,
+        querystring: PayPlanQuery,
         response: { 200: Envelope(PayPlan, 'Pay plan found.') },
       },
     },
     async (request) => {
       const plan = await findPayPlanRow(db, request.params.id);
       if (!plan) throw notFound('payplan', request.params.id);
-      return ok(toPayPlan(plan, currency), 'Pay plan found.');
+      return ok(toPayPlan(plan, currency, request.query.activationDate), 'Pay plan found.');
     },
   );
 

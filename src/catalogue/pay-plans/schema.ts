@@ -4,6 +4,8 @@ import {
   AmountAboveZero,
   AmountFromZero,
   Choice,
+  DateText,
+  EntryDate,
   Id,
   Money,
   Nullable,
@@ -60,6 +62,14 @@ export const PayPlanChanges = Type.Object(
 );
 export type PayPlanChanges = Static<typeof PayPlanChanges>;
 
+export const PayPlanQuery = Type.Object({
+  activationDate: Type.Optional({
+    ...EntryDate,
+    description: 'Adds `dates`: those of an account of this plan that is activated on this date.',
+    examples: ['2026-11-02'],
+  }),
+});
+
 export const PayPlan = Type.Object(
   {
     id: Id,
@@ -71,11 +81,22 @@ export const PayPlan = Type.Object(
     instalmentAmount: Money,
     instalmentCount: Type.Integer(),
     frequency: Choice('Frequency', FREQUENCIES),
+    total: { ...Money, description: 'The sum of the deposit and all instalments.' },
     graceDays: Type.Integer(),
     autoSuspend: Type.Boolean(),
     active: Type.Boolean(),
     createdAt: Timestamp,
     updatedAt: Timestamp,
+    dates: Type.Optional(
+      Type.Object(
+        { activationDate: DateText, firstInstalment: DateText, lastInstalment: DateText },
+        {
+          title: 'PayPlanDates',
+          description:
+            'When the instalments of an account are due that is activated on this date. Only if the query has `activationDate`.',
+        },
+      ),
+    ),
   },
   {
     title: 'PayPlan',
@@ -88,6 +109,7 @@ export const PayPlan = Type.Object(
         instalmentAmount: 400,
         instalmentCount: 52,
         frequency: 'weekly',
+        total: 22800,
         graceDays: 7,
         autoSuspend: false,
         active: true,
@@ -108,5 +130,5 @@ export const payPlanList = defineList(
     createdAt: { kind: 'timestamp', column: 'p.created_at' },
     updatedAt: { kind: 'timestamp', column: 'p.updated_at' },
   },
-  {},
+  PayPlanQuery.properties,
 );

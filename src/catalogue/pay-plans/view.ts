@@ -1,7 +1,16 @@
 import { amountOf, type Currency } from '../../core/context.ts';
+import type { PlainDate } from '../../core/values/dates.ts';
+import { dueDate, totalMinor } from './rules.ts';
 import type { PayPlanRow } from './store.ts';
 
-export function toPayPlan(row: PayPlanRow, currency: Currency) {
+/** @param activationDate - adds the dates of an account that is activated on this date. */
+export function toPayPlan(row: PayPlanRow, currency: Currency, activationDate?: PlainDate) {
+  const terms = {
+    depositMinor: BigInt(row.deposit_minor),
+    instalmentMinor: BigInt(row.instalment_minor),
+    instalmentCount: row.instalment_count,
+    frequency: row.frequency,
+  };
   return {
     id: row.id,
     name: row.name,
@@ -10,10 +19,18 @@ export function toPayPlan(row: PayPlanRow, currency: Currency) {
     instalmentAmount: amountOf(row.instalment_minor, currency),
     instalmentCount: row.instalment_count,
     frequency: row.frequency,
+    total: amountOf(totalMinor(terms), currency),
     graceDays: row.grace_days,
     autoSuspend: row.auto_suspend,
     active: row.active,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
+    ...(activationDate && {
+      dates: {
+        activationDate,
+        firstInstalment: dueDate({ ...terms, activationDate }, 1),
+        lastInstalment: dueDate({ ...terms, activationDate }, terms.instalmentCount),
+      },
+    }),
   };
 }

@@ -1,4 +1,5 @@
-import { allocate, dueDate, itemMinor, type Slice, type Terms } from '../../accounts/schedule/rules.ts';
+import { allocate, itemMinor, type Slice, type Terms } from '../../accounts/schedule/rules.ts';
+import { dueDate } from '../../catalogue/pay-plans/rules.ts';
 import { compareDates, type PlainDate } from '../../core/values/dates.ts';
 import { type Minor, minMinor } from '../../core/values/money.ts';
 

@@ -1,4 +1,5 @@
-import { dueDate, termsOf } from '../../accounts/schedule/rules.ts';
+import { termsOf } from '../../accounts/schedule/rules.ts';
+import { dueDate } from '../../catalogue/pay-plans/rules.ts';
 import type { Currency } from '../../core/context.ts';
 import type { Language } from '../../core/http/fields.ts';
 import { type Minor, printedAmount } from '../../core/values/money.ts';

@@ -1,5 +1,6 @@
-import { itemsBy, type Terms, totalMinor } from '../../accounts/schedule/rules.ts';
+import { itemsBy, type Terms } from '../../accounts/schedule/rules.ts';
 import { isStatusIn, statusOn } from '../../accounts/status/rules.ts';
+import { totalMinor } from '../../catalogue/pay-plans/rules.ts';
 import type { AccountStatus } from '../../core/database/tables.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import { type Minor, maxMinor } from '../../core/values/money.ts';

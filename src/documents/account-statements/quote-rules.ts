@@ -6,9 +6,9 @@ import {
   type Position,
   position,
   type Terms,
-  totalMinor,
 } from '../../accounts/schedule/rules.ts';
 import { isStatusIn, isToComplete, statusOn } from '../../accounts/status/rules.ts';
+import { totalMinor } from '../../catalogue/pay-plans/rules.ts';
 import type { AccountStatus } from '../../core/database/tables.ts';
 import { addDays, type PlainDate } from '../../core/values/dates.ts';
 import { type Minor, maxMinor, minMinor } from '../../core/values/money.ts';

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { formatAccountNumber } from '../../accounts/account-number-rules.ts';
 import { accountFull, booksOf, hasRoomFor } from '../../accounts/ledger/rules.ts';
 import { getAccountRow } from '../../accounts/store.ts';
 import { type Context, readAmount, today } from '../../core/context.ts';
@@ -15,8 +16,17 @@ import { statementDocument } from './document-view.ts';
 import { fullLines, MAX_SHORT_LINES, shortLines } from './folding-rules.ts';
 import { quoteAccount, toStatement } from './json-view.ts';
 import { languageOf } from './language-view.ts';
+import { paymentInstructions } from './payment-instructions-rules.ts';
 import { MAX_PRINTED_LINES, MAX_ROWS, refuseTooMany } from './rules.ts';
-import { AccountStatement, Quote, QuoteQuery, StatementCsv, StatementQuery } from './schema.ts';
+import {
+  AccountStatement,
+  PaymentInstructions,
+  PaymentInstructionsQuery,
+  Quote,
+  QuoteQuery,
+  StatementCsv,
+  StatementQuery,
+} from './schema.ts';
 import { type AccountStatement as Made, makeShortStatement, makeStatement } from './view.ts';
 
 export function statementRoutes(api: Api, context: Context, printer: Printer): void {
@@ -117,6 +127,30 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
       const language = lang ?? (await languageOf(context, account.customer_id));
       const asked = { date, amountMinor, today: day, language };
       return ok(quoteAccount(account, asked, currency), 'Quote made.');
+    },
+  );
+
+  api.get(
+    '/accounts/:id/payment-instructions',
+    {
+      config: { access: 'accounts:read', errors: ['NOT_FOUND'] },
+      schema: {
+        tags: ['Accounts'],
+        operationId: 'getPaymentInstructions',
+        summary: 'Get a message that says how to pay',
+        description:
+          'The account number and the paybill number, as a text that staff can send to the customer.',
+        params: IdParams,
+        querystring: PaymentInstructionsQuery,
+        response: { 200: Envelope(PaymentInstructions, 'Payment instructions made.') },
+      },
+    },
+    async (request) => {
+      const account = await getAccountRow(context.db, request.params.id);
+      const language = request.query.lang ?? (await languageOf(context, account.customer_id));
+      const known = { accountNumber: formatAccountNumber(account.id), paybillNumber: printer.paybill };
+      const text = paymentInstructions({ ...known, companyName: printer.company.name }, language);
+      return ok({ ...known, language, text }, 'Payment instructions made.');
     },
   );
 }

@@ -1,13 +1,12 @@
 import {
   dueBy,
-  dueDate,
   itemMinor,
   itemsBy,
   type Position,
   position,
   type Terms,
-  totalMinor,
 } from '../../accounts/schedule/rules.ts';
+import { dueDate, totalMinor } from '../../catalogue/pay-plans/rules.ts';
 import { invalid, invalidField } from '../../core/http/errors.ts';
 import { addDays, compareDates, earlier, type PlainDate } from '../../core/values/dates.ts';
 import { type Minor, maxMinor, minMinor } from '../../core/values/money.ts';

@@ -308,6 +308,30 @@ export const QuoteQuery = Type.Object({
   lang: CustomerTextLanguage,
 });
 
+export const PaymentInstructionsQuery = Type.Object({ lang: CustomerTextLanguage });
+
+export const PaymentInstructions = Type.Object(
+  {
+    accountNumber: Type.String(),
+    paybillNumber: Nullable(
+      Type.String({ description: 'The first of `PAYBILL_NUMBERS`. Null if the service does not know it.' }),
+    ),
+    language: Choice('CustomerLanguage', LANGUAGES),
+    text: Type.String({ description: 'A message to the customer that says how to pay.' }),
+  },
+  {
+    title: 'PaymentInstructions',
+    examples: [
+      {
+        accountNumber: 'ACC10000012',
+        paybillNumber: null,
+        language: 'en',
+        text: 'Sunrise Pumps Ltd\nAccount number: ACC10000012\nGive this account number as the reference with every payment.',
+      },
+    ],
+  },
+);
+
 const Explanation = Type.Object(
   {
     language: Choice('CustomerLanguage', LANGUAGES),

@@ -5,8 +5,9 @@ import {
   type MoneyEvent,
   type NewEntry,
 } from '../../accounts/ledger/rules.ts';
-import { type Position, position, type Terms, totalMinor } from '../../accounts/schedule/rules.ts';
+import { type Position, position, type Terms } from '../../accounts/schedule/rules.ts';
 import { isStatusIn, isToComplete, moneyEventOf, statusOn } from '../../accounts/status/rules.ts';
+import { totalMinor } from '../../catalogue/pay-plans/rules.ts';
 import { SYSTEM } from '../../core/context.ts';
 import type { AccountStatus, StatusCause } from '../../core/database/tables.ts';
 import { compareDates, later, type PlainDate } from '../../core/values/dates.ts';

@@ -9,6 +9,8 @@ export const REJECTED_DAYS = 7;
 export const BROKEN_DAYS = 7;
 /** The days for which the money of today shows what was received. */
 export const DAYS_SHOWN = 7;
+/** The months, including the present one, whose commission the seller sees. */
+export const COMMISSION_MONTHS = 2;
 const SILENT_AFTER_MS = 24 * 3_600_000;
 
 /**

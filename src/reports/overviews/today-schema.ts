@@ -1,14 +1,33 @@
 import { Type } from 'typebox';
 import { Account } from '../../accounts/schema.ts';
 import { ACCOUNT_STATUSES } from '../../accounts/status/rules.ts';
+import { CommissionSummary } from '../../commissions/schema.ts';
 import { examplesOf } from '../../core/http/envelope.ts';
-import { Choice, DateText, Money, Nullable, Timestamp } from '../../core/http/fields.ts';
+import { Choice, DateText, Id, Money, Nullable, Timestamp } from '../../core/http/fields.ts';
 import { LastProof } from '../proof/schema.ts';
 import { AccountSummary } from '../summary-schema.ts';
-import { BROKEN_DAYS, DAYS_SHOWN, LATE_STATUSES, MOST_LATE_ACCOUNTS, REJECTED_DAYS } from './today-rules.ts';
+import {
+  BROKEN_DAYS,
+  COMMISSION_MONTHS,
+  DAYS_SHOWN,
+  LATE_STATUSES,
+  MOST_LATE_ACCOUNTS,
+  REJECTED_DAYS,
+} from './today-rules.ts';
 
 const UNREADABLE = 'Null if the caller may not read it.';
 const Count = Nullable(Type.Integer({ description: UNREADABLE }));
+
+function LateAccounts(description: string) {
+  return Type.Object(
+    {
+      statuses: Type.Array(Choice('AccountStatus', ACCOUNT_STATUSES)),
+      total: Type.Integer({ description: 'All late accounts with these statuses.' }),
+      accounts: Type.Array(Account),
+    },
+    { description },
+  );
+}
 
 export const TodayWork = Type.Object(
   {
@@ -77,15 +96,39 @@ export const TodayWork = Type.Object(
       ),
     ),
     proof: Nullable(LastProof),
-    lateAccounts: Type.Object(
-      {
-        statuses: Type.Array(Choice('AccountStatus', ACCOUNT_STATUSES)),
-        total: Type.Integer({ description: 'All late accounts with these statuses.' }),
-        accounts: Type.Array(Account),
-      },
-      {
-        description: `The ${MOST_LATE_ACCOUNTS} accounts that have been late for the longest time, with their customers if the caller may read them.`,
-      },
+    lateAccounts: LateAccounts(
+      `The ${MOST_LATE_ACCOUNTS} accounts that have been late for the longest time, with their customers if the caller may read them.`,
+    ),
+    own: Nullable(
+      Type.Object(
+        {
+          employeeId: Id,
+          lateAccounts: LateAccounts('As `lateAccounts`, but only accounts that the employee sold.'),
+          commissions: Type.Array(
+            Type.Object(
+              {
+                period: Type.String({ example: '2026-11' }),
+                commission: Nullable(CommissionSummary),
+                unclaimed: Type.Object(
+                  {
+                    count: Type.Integer(),
+                    expected: { ...Money, description: 'What these sales would earn by the present rules.' },
+                  },
+                  { description: 'The sales of the month of which no commission has the whole share.' },
+                ),
+              },
+              { title: 'CommissionOfSeller' },
+            ),
+            {
+              description: `The last ${COMMISSION_MONTHS} months, the present one first. A month has no \`commission\` until it is calculated.`,
+            },
+          ),
+        },
+        {
+          title: 'WorkOfSeller',
+          description: 'The work of the caller’s employee. Null if the caller has no `employeeId`.',
+        },
+      ),
     ),
   },
   {
@@ -104,6 +147,18 @@ export const TodayWork = Type.Object(
         providers: [{ provider: 'mobilemoney', lastHeardAt: '2026-11-02T08:15:30.000Z', isSilent: false }],
         proof: examplesOf(LastProof)[0],
         lateAccounts: { statuses: LATE_STATUSES, total: 0, accounts: [] },
+        own: {
+          employeeId: 1,
+          lateAccounts: { statuses: LATE_STATUSES, total: 0, accounts: [] },
+          commissions: [
+            { period: '2026-11', commission: null, unclaimed: { count: 2, expected: 2280 } },
+            {
+              period: '2026-10',
+              commission: examplesOf(CommissionSummary)[0],
+              unclaimed: { count: 0, expected: 0 },
+            },
+          ],
+        },
       },
     ],
   },

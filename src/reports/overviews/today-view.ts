@@ -8,12 +8,21 @@ import { callListList } from '../../collections/call-list/schema.ts';
 import { listEntries } from '../../collections/call-list/store.ts';
 import { promiseList } from '../../collections/promises/schema.ts';
 import { listPromises } from '../../collections/promises/store.ts';
+import { readMonthOfEmployee } from '../../commissions/view.ts';
 import { type Actor, amountOf, type Context, today } from '../../core/context.ts';
 import type { Tx } from '../../core/database/db.ts';
 import type { LongReads } from '../../core/database/long-reads.ts';
 import type { Snapshot } from '../../core/database/replica.ts';
 import type { Page } from '../../core/http/envelope.ts';
-import { addDays, compareDates, mondayOf, type PlainDate, type Stopwatch } from '../../core/values/dates.ts';
+import {
+  addDays,
+  addMonthsKeepingDay,
+  compareDates,
+  firstOfMonth,
+  mondayOf,
+  type PlainDate,
+  type Stopwatch,
+} from '../../core/values/dates.ts';
 import { readLastHeard } from '../../mobile-money/lost-notifications/view.ts';
 import { readCashWork } from '../../payments/cash/view.ts';
 import { notificationList } from '../../payments/notifications/schema.ts';
@@ -30,6 +39,7 @@ import { daysOf } from '../rules.ts';
 import { readCollectionRate, summarizeAccounts } from '../summary-view.ts';
 import {
   BROKEN_DAYS,
+  COMMISSION_MONTHS,
   DAYS_SHOWN,
   isSilent,
   LATE_STATUSES,
@@ -97,6 +107,7 @@ export async function readWork(context: Context, actor: Actor) {
       toLastProof(await findLastResult(db), context.clock.now()),
     ),
     lateAccounts: await readLateAccounts(context, actor, date),
+    own: await readWorkOfSeller(context, actor, date),
   };
 }
 
@@ -111,11 +122,27 @@ async function readProviders({ db, clock }: Context) {
   });
 }
 
-async function readLateAccounts(context: Context, actor: Actor, day: PlainDate) {
+/** Null if the caller is not an employee. */
+async function readWorkOfSeller(context: Context, actor: Actor, day: PlainDate) {
+  const { employeeId } = actor;
+  if (employeeId === null) return null;
+  const lateAccounts = await readLateAccounts(context, actor, day, {
+    'filter[employeeId]': { eq: String(employeeId) },
+  });
+  const commissions = [];
+  for (let ago = 0; ago < COMMISSION_MONTHS; ago += 1) {
+    const period = addMonthsKeepingDay(firstOfMonth(day), -ago).slice(0, 7);
+    commissions.push(await readMonthOfEmployee(context.db, employeeId, period, context.currency));
+  }
+  return { employeeId, lateAccounts, commissions };
+}
+
+async function readLateAccounts(context: Context, actor: Actor, day: PlainDate, filter: object = {}) {
   const plan = accountList.plan(
     {
       'filter[daysPastDue]': { gt: '0' },
       'filter[status]': { in: LATE_STATUSES.join(',') },
+      ...filter,
       sort: 'daysPastDue:desc',
       limit: MOST_LATE_ACCOUNTS,
     },
