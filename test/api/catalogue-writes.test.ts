@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { today } from '../../src/core/context.ts';
 import {
   dataOf,
   newAccount,
@@ -125,7 +126,7 @@ describe('pay plans', () => {
       const body = { ...plan, name: `Dates, ${frequency}`, deposit: 5, frequency };
       const created = (await service.call('POST', '/payplans', body)).body.data;
       expect(created.total).toBe(35.15);
-      expect(created).not.toHaveProperty('dates');
+      expect(created.dates.activationDate).toBe(today(service.context));
       const account = await newAccount(service, { payplanId: created.id, activationDate });
       expect(account.total).toBe(created.total);
       const { items } = (await service.call('GET', `/accounts/${account.id}/schedule`)).body.data;

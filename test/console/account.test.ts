@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
+import { eventually } from '../support/waiting.ts';
 import {
   clickTwice,
   dayBefore,
@@ -10,6 +11,7 @@ import {
   newAccount,
   PHONE,
   refuseFirst,
+  SHARE_SHEET,
   statValue,
   textOf,
   useConsole,
@@ -337,6 +339,24 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     expect(await page.getByRole('button', { name: 'Reactivate' }).count()).toBe(0);
   });
 
+  it('shares how to pay, or copies it in a browser without a share sheet', async () => {
+    const { id, accountNumber } = await newAccount(console);
+    const page = await openAccount(id, { viewport: PHONE });
+    const share = async () => {
+      await page.getByRole('button', { name: 'More actions' }).click();
+      await page.getByRole('button', { name: 'Share account number' }).click();
+    };
+    const text = `Sunrise Pumps Ltd\nAccount number: ${accountNumber}\nGive this account number as the reference with every payment.`;
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await share();
+    await page.getByText('The account number was copied.').waitFor();
+    await expectAccessible(page);
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(text);
+    await page.evaluate(SHARE_SHEET);
+    await share();
+    await eventually(() => page.evaluate('globalThis.shared')).toEqual({ text });
+  });
+
   it('gives its statement and invoices as PDF', async () => {
     const { id } = await newAccount(console);
     const items = [{ description: 'Cable', quantity: 1, unitPrice: 50 }];
@@ -355,7 +375,9 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     const page = await openAccount(id, { email: await console.createUser('viewer') });
     await page.getByText('Statement (PDF)').waitFor();
     expect(await page.getByRole('button', { name: 'Record payment' }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'New invoice' }).count()).toBe(0);
     expect(await page.locator('main .menu-item').allTextContents()).toEqual([
+      'Share account number',
       'Statement with every payment (PDF)',
       'Statement in Kiswahili (PDF)',
     ]);

@@ -174,6 +174,10 @@ export async function signIn(page: Page, email: string, password = PASSWORD): Pr
   await page.locator('.avatar').waitFor();
 }
 
+/** Gives the browser a share sheet, which keeps in `globalThis.shared` what it gets. */
+export const SHARE_SHEET =
+  "Object.defineProperty(navigator, 'share', { configurable: true, value: async (data) => { globalThis.shared = data; } })";
+
 /** Opens another page as a link does, without a load of the whole console. */
 export async function navigate(page: Page, path: string): Promise<void> {
   await page.evaluate(`document.title = ''; history.pushState(null, '', ${JSON.stringify(path)})`);

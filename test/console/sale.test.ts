@@ -7,6 +7,7 @@ import {
   expectAccessible,
   HAS_BROWSER,
   PHONE,
+  SHARE_SHEET,
   signIn,
   textOf,
   useConsole,
@@ -156,6 +157,9 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     await fillRest(page);
     expect(await textOf(summary.locator('.facts'))).toContain('TotalKES 22,800.00');
     expect(await textOf(summary.locator('.facts'))).toContain('Left to payKES 20,800.00');
+    const { dates } = await console.call('GET', '/payplans/2');
+    const terms = `First instalment${shownDate(dates.firstInstalment)}Last instalment${shownDate(dates.lastInstalment)}`;
+    expect(await textOf(summary.locator('.facts'))).toContain(terms);
     const [step, side] = [await page.locator('.sale-step').boundingBox(), await summary.boundingBox()];
     expect(step?.width).toBeGreaterThan(600);
     expect(side?.x).toBeGreaterThan((step?.x ?? 0) + (step?.width ?? 0));
@@ -165,6 +169,89 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     await eventually(() => textOf(summary.locator('.facts'))).toContain('Left to payKES 0.00');
     await page.setViewportSize(PHONE);
     await summary.waitFor({ state: 'detached' });
+  });
+
+  it('shows on each plan the total and the first instalment, and the dates of the account before it is opened', async () => {
+    const buyer = newBuyer();
+    const page = await openSale({ viewport: PHONE });
+    await enterCustomer(page, buyer);
+    await page.getByRole('button', { name: 'Next' }).click();
+    await choose(page, 'Home system 40 W', newEffort());
+    for (const { name, total, dates } of await console.call('GET', '/payplans')) {
+      const card = page.locator('label.sale-option', { has: page.getByText(name, { exact: true }) });
+      const amount = new Intl.NumberFormat('en-KE', { minimumFractionDigits: 2 }).format(total);
+      await card.getByText(`First instalment on ${shownDate(dates.firstInstalment)}`).waitFor();
+      expect(await textOf(card)).toContain(`Total: KES ${amount}`);
+    }
+    await expectAccessible(page);
+    await choose(page, 'Monthly, two years', newEffort());
+    await page.getByLabel('Starts on').fill('2027-01-31');
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.getByRole('button', { name: 'Nothing received yet' }).click();
+    const terms = page.locator('.sale-step .facts');
+    await terms.getByText('28 Feb 2027').waitFor();
+    expect(await textOf(terms)).toContain('Instalments24 × KES 2,500.00, monthlyTotalKES 65,000.00');
+    expect(await textOf(terms)).toContain('First instalment28 Feb 2027Last instalment31 Jan 2029');
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Save sale' }).click();
+    await saved(page);
+    const [customer] = await customersOf(buyer);
+    const [{ id }] = await accountsOf(customer.id);
+    const { items } = await console.call('GET', `/accounts/${id}/schedule`);
+    expect([items[1].dueDate, items.at(-1).dueDate]).toEqual(['2027-02-28', '2029-01-31']);
+  });
+
+  it('saves the second phone and the language of the customer, and shares the account number in this language', async () => {
+    const buyer = newBuyer();
+    const page = await openSale();
+    await page.getByRole('button', { name: 'New customer' }).click();
+    await fillNames(page, buyer);
+    await page.getByLabel('Second phone').fill('not a phone');
+    await page.getByLabel('Language').selectOption({ label: 'Kiswahili' });
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.locator('input[name=secondPhone][aria-invalid=true]:focus').waitFor();
+    await expectAccessible(page);
+    await page.getByLabel('Second phone').fill('0733111222');
+    await page.getByRole('button', { name: 'Next' }).click();
+    await fillRest(page);
+    await page.getByRole('button', { name: 'Save sale' }).click();
+    await saved(page);
+    const [customer] = await customersOf(buyer);
+    expect(customer).toMatchObject({ secondPhone: '+254733111222', language: 'sw' });
+    await expectAccessible(page);
+    await page.evaluate(SHARE_SHEET);
+    await page.getByRole('button', { name: 'Share account number' }).click();
+    const [{ accountNumber }] = await accountsOf(customer.id);
+    await eventually(() => page.evaluate('globalThis.shared')).toEqual({
+      text: `Sunrise Pumps Ltd\nNamba ya akaunti: ${accountNumber}\nTaja namba hii ya akaunti kama kumbukumbu kwa kila malipo.`,
+    });
+  });
+
+  it('offers the terms, the second phone and the language in Swahili, on a phone', async () => {
+    const buyer = newBuyer();
+    const page = await console.open('/sales/new', { locale: 'sw', viewport: PHONE });
+    await page.getByRole('button', { name: 'Mteja mpya' }).click();
+    await page.getByLabel('Simu ya pili').fill('0733111223');
+    await page.getByLabel('Lugha').selectOption({ label: 'English' });
+    await page.locator('input[name=firstName]').fill(buyer.firstName);
+    await page.locator('input[name=lastName]').fill(buyer.lastName);
+    await page.locator('input[name=phone]').fill(buyer.phone);
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Endelea' }).click();
+    await page.locator('input[name=documentNumber]').waitFor();
+    await page.getByRole('button', { name: 'Endelea' }).click();
+    await choose(page, 'Home system 40 W', newEffort());
+    await page.getByText('Jumla: KES 22,800.00').waitFor();
+    await expectAccessible(page);
+    await choose(page, 'Weekly, one year', newEffort());
+    await page.getByRole('button', { name: 'Endelea' }).click();
+    await page.getByRole('button', { name: 'Hakuna kilichopokelewa bado' }).click();
+    await page.locator('.sale-step .facts').getByText('Awamu ya mwisho').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Hifadhi mauzo' }).click();
+    await page.getByRole('button', { name: 'Tuma namba ya akaunti' }).waitFor();
+    await expectAccessible(page);
+    expect((await customersOf(buyer))[0]).toMatchObject({ language: 'en' });
   });
 
   it('groups the products, and finds one of many pages of products, plans and methods with the keyboard', async () => {
@@ -231,7 +318,7 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     const { id } = await console.call('POST', '/customers', buyer);
     const page = await openSale({ viewport: PHONE });
     await page.getByRole('button', { name: 'New customer' }).click();
-    await page.getByLabel('Phone').fill(buyer.phone);
+    await page.getByLabel('Phone', { exact: true }).fill(buyer.phone);
     await page.getByText('has this phone number.').waitFor();
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Sell to this customer' }).click();
@@ -418,7 +505,7 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     const buyer = newBuyer();
     const page = await console.open('/sales/new?step=review', { viewport: PHONE });
     await page.getByRole('button', { name: 'New customer' }).click();
-    await page.getByLabel('Phone').fill(buyer.phone);
+    await page.getByLabel('Phone', { exact: true }).fill(buyer.phone);
     await page.getByLabel('First name').fill(buyer.firstName);
     await page.getByLabel('Last name').pressSequentially(buyer.lastName);
     expect(await page.getByLabel('Last name').inputValue()).toBe(buyer.lastName);
@@ -608,7 +695,13 @@ async function click(page: Page, name: string | RegExp, effort: Effort): Promise
 async function fillNames(page: Page, { firstName, lastName, phone }: Buyer): Promise<void> {
   await page.getByLabel('First name').fill(firstName);
   await page.getByLabel('Last name').fill(lastName);
-  await page.getByLabel('Phone').fill(phone);
+  await page.getByLabel('Phone', { exact: true }).fill(phone);
+}
+
+/** As the console shows a date in English. */
+function shownDate(date: string): string {
+  const parts = { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' } as const;
+  return new Intl.DateTimeFormat('en-KE', parts).format(new Date(date));
 }
 
 /** Waits for the products, without which a sale cannot continue. */

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { notification } from '../support/http.ts';
+import { eventually } from '../support/waiting.ts';
 import {
   dayBefore,
   expectAccessible,
@@ -166,14 +167,60 @@ describe.skipIf(!HAS_BROWSER)('the page Today', () => {
     await page.locator('.page-head .eyebrow').getByText('5 Jan 2031').waitFor();
   });
 
-  it('is not the first page of an agent, and shows agents no reports', async () => {
-    const page = await console.open('/', { email: await console.createUser('agent') });
-    await page.waitForURL(`${console.origin}/find`);
-    await page.getByRole('link', { name: 'Today' }).click();
-    await page.getByText('Needs attention').waitFor();
+  it('begins the day of an agent with the own late customers and the own commission, without figures of the company', async () => {
+    const email = await console.createUser('agent');
+    const { id: employeeId } = await console.call('POST', '/employees', { name: 'Atieno Odhiambo' });
+    const { customerId, accountNumber: ofOther } = await newAccount(console, {
+      firstName: 'Zawadi',
+      activationDate: dayBefore(20),
+    });
+    const sale = { customerId, productId: 1, payplanId: 2, employeeId, activationDate: dayBefore(20) };
+    const late = await console.call('POST', '/accounts', sale);
+    const [user] = await console.call('GET', `/users?filter[email]=${email}`);
+    const unlinked = await console.open('/', { viewport: PHONE, email });
+    await unlinked.waitForURL(`${console.origin}/today`);
+    await unlinked.getByText('Your user is not linked to an employee').waitFor();
+    await expectAccessible(unlinked);
+    await console.call('PUT', `/users/${user.id}`, { employeeId });
+    await console.call('POST', '/commissions/rules', { category: null, rateBasisPoints: 500 });
+    const period = dayBefore(20).slice(0, 7);
+    await console.call('POST', '/commissions/calculate', { employeeId, period });
+    await console.call('POST', '/accounts', { ...sale, activationDate: dayBefore(0) });
+
+    const page = await console.open('/', { viewport: PHONE, email });
+    await eventually(async () => {
+      await page.reload(); // The service caches the employee of a session for some seconds.
+      await page.locator('main .panel, main .notice').first().waitFor();
+      return page.getByRole('heading', { name: 'My late customers' }).count();
+    }).toBe(1);
+    await expectAccessible(page);
+    expect(await page.locator('tbody tr').count()).toBe(1);
+    expect(await page.locator('.stat').count()).toBe(0);
+    expect(await page.getByText('Unmatched payments').count()).toBe(0);
+    const commission = page.locator('.panel', { hasText: 'My commission' });
+    await commission.getByText('1 sale without commission. Expected: KES 1,140.00').waitFor();
+    expect(await textOf(commission.locator('.row-end'))).toBe('KES 1,140.00Calculated');
+    await page.getByRole('link', { name: 'All my late customers' }).click();
+    await page.getByRole('link', { name: late.accountNumber }).waitFor();
+    expect(await page.getByRole('link', { name: ofOther }).count()).toBe(0);
+    await expectAccessible(page);
+    await page.goBack();
+    await page.getByRole('link', { name: 'New sale' }).click();
+    await page.waitForURL(`${console.origin}/sales/new`);
+    const swahili = await console.open('/', { viewport: PHONE, email, locale: 'sw' });
+    await swahili.getByRole('heading', { name: 'Wateja wangu waliochelewa' }).waitFor();
+    await swahili.locator('main').getByRole('link', { name: 'Mauzo mapya' }).waitFor();
+    await expectAccessible(swahili);
+  });
+
+  it('shows a collector the calls that are due and the broken promises', async () => {
+    const page = await console.open('/', { email: await console.createUser('collector') });
+    await page.getByRole('link', { name: 'Calls due' }).waitFor();
+    await page.getByRole('link', { name: /^Broken promises since / }).waitFor();
     await expectAccessible(page);
     expect(await page.locator('.stat').count()).toBe(0);
-    expect(await page.getByText('Rejected notifications').count()).toBe(0);
+    await page.getByRole('link', { name: 'Call list of all late accounts' }).click();
+    await page.waitForURL(`${console.origin}/call-list`);
   });
 });
 

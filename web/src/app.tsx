@@ -83,7 +83,7 @@ export function App() {
                 </Route>
               ))}
               <Route path="/">
-                <Redirect to={may('reports:read') ? '/today' : '/find'} replace />
+                <Redirect to="/today" replace />
               </Route>
               <Route>
                 <PageHead title={t('app.notFound')} />

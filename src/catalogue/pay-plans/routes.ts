@@ -1,4 +1,4 @@
-import type { Context } from '../../core/context.ts';
+import { type Context, today } from '../../core/context.ts';
 import type { Tx } from '../../core/database/db.ts';
 import { actorOf } from '../../core/http/access.ts';
 import type { Api } from '../../core/http/api.ts';
@@ -29,7 +29,7 @@ export function payPlanRoutes(api: Api, context: Context): void {
       },
     },
     async (request) => {
-      const { activationDate } = request.query;
+      const { activationDate = today(context) } = request.query;
       const page = await listPayPlans(db, request.query);
       const rows = page.rows.map((row) => toPayPlan(row, currency, activationDate));
       return okList({ ...page, rows }, 'Pay plans found.');
@@ -52,7 +52,7 @@ export function payPlanRoutes(api: Api, context: Context): void {
       repeatable(context, request, reply, async (txContext) => {
         const plan = await createPayPlan(txContext, actorOf(request), request.body);
         reply.status(201);
-        return ok(toPayPlan(plan, currency), 'Pay plan created.');
+        return ok(toPayPlan(plan, currency, today(context)), 'Pay plan created.');
       }),
   );
 
@@ -72,7 +72,7 @@ export function payPlanRoutes(api: Api, context: Context): void {
     async (request) => {
       const plan = await findPayPlanRow(db, request.params.id);
       if (!plan) throw notFound('payplan', request.params.id);
-      return ok(toPayPlan(plan, currency, request.query.activationDate), 'Pay plan found.');
+      return ok(toPayPlan(plan, currency, request.query.activationDate ?? today(context)), 'Pay plan found.');
     },
   );
 
@@ -98,12 +98,12 @@ export function payPlanRoutes(api: Api, context: Context): void {
     async (request) => {
       const lock = async (tx: Tx, id: number) => {
         const row = await lockPayPlan(tx, id);
-        return row && toPayPlan(row, currency);
+        return row && toPayPlan(row, currency, today(context));
       };
       const plan = await ifUnchanged(context, request, lock, (txContext) =>
         changePayPlan(txContext, actorOf(request), request.params.id, request.body),
       );
-      return ok(toPayPlan(plan, currency), 'Pay plan changed.');
+      return ok(toPayPlan(plan, currency, today(context)), 'Pay plan changed.');
     },
   );
 }

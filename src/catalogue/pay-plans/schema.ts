@@ -65,7 +65,7 @@ export type PayPlanChanges = Static<typeof PayPlanChanges>;
 export const PayPlanQuery = Type.Object({
   activationDate: Type.Optional({
     ...EntryDate,
-    description: 'Adds `dates`: those of an account of this plan that is activated on this date.',
+    description: 'The date for `dates`. Default: today.',
     examples: ['2026-11-02'],
   }),
 });
@@ -87,15 +87,12 @@ export const PayPlan = Type.Object(
     active: Type.Boolean(),
     createdAt: Timestamp,
     updatedAt: Timestamp,
-    dates: Type.Optional(
-      Type.Object(
-        { activationDate: DateText, firstInstalment: DateText, lastInstalment: DateText },
-        {
-          title: 'PayPlanDates',
-          description:
-            'When the instalments of an account are due that is activated on this date. Only if the query has `activationDate`.',
-        },
-      ),
+    dates: Type.Object(
+      { activationDate: DateText, firstInstalment: DateText, lastInstalment: DateText },
+      {
+        title: 'PayPlanDates',
+        description: 'When the instalments of an account are due that is activated on this date.',
+      },
     ),
   },
   {
@@ -115,6 +112,11 @@ export const PayPlan = Type.Object(
         active: true,
         createdAt: '2026-11-02T08:15:30.000Z',
         updatedAt: '2026-11-02T08:15:30.000Z',
+        dates: {
+          activationDate: '2026-11-02',
+          firstInstalment: '2026-11-09',
+          lastInstalment: '2027-11-01',
+        },
       },
     ],
   },

@@ -3,8 +3,8 @@ import type { PlainDate } from '../../core/values/dates.ts';
 import { dueDate, totalMinor } from './rules.ts';
 import type { PayPlanRow } from './store.ts';
 
-/** @param activationDate - adds the dates of an account that is activated on this date. */
-export function toPayPlan(row: PayPlanRow, currency: Currency, activationDate?: PlainDate) {
+/** @param activationDate - of the account whose dates are shown. */
+export function toPayPlan(row: PayPlanRow, currency: Currency, activationDate: PlainDate) {
   const terms = {
     depositMinor: BigInt(row.deposit_minor),
     instalmentMinor: BigInt(row.instalment_minor),
@@ -25,12 +25,10 @@ export function toPayPlan(row: PayPlanRow, currency: Currency, activationDate?: 
     active: row.active,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
-    ...(activationDate && {
-      dates: {
-        activationDate,
-        firstInstalment: dueDate({ ...terms, activationDate }, 1),
-        lastInstalment: dueDate({ ...terms, activationDate }, terms.instalmentCount),
-      },
-    }),
+    dates: {
+      activationDate,
+      firstInstalment: dueDate({ ...terms, activationDate }, 1),
+      lastInstalment: dueDate({ ...terms, activationDate }, terms.instalmentCount),
+    },
   };
 }

@@ -29,8 +29,5 @@ export const commissions = {
   'commissions.paidAt': 'Paid',
   'commissions.approve': 'Approve',
   'commissions.pay': 'Mark as paid',
-  'commissionStatus.calculated': 'Calculated',
-  'commissionStatus.approved': 'Approved',
-  'commissionStatus.paid': 'Paid',
   'field.period': 'Month',
 } as const;

@@ -6,7 +6,6 @@ export const customer = {
   'customer.edit': 'Edit customer',
   'customer.contact': 'Contact',
   'customer.phoneProblem': 'Problem of the phone',
-  'customer.language.company': 'Language of the company',
   'customer.since': 'Customer since',
   'customer.accounts.none': 'This customer has no account yet.',
   'customer.kyc.none': 'No documents were submitted.',

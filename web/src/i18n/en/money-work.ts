@@ -1,4 +1,4 @@
-/** Texts about the correction and the receipt of a payment, for the pages of payments and accounts. */
+/** Texts about payments, invoices and the account number, for the pages of sales, accounts, payments and invoices. */
 export const moneyWork = {
   'correction.open': 'Correct amount',
   'correction.column': 'Action',
@@ -10,4 +10,10 @@ export const moneyWork = {
   'correction.done': 'Amount corrected',
   'receipt.print': 'Print receipt',
   'receipt.copied': 'The receipt was copied. You can paste it in a message.',
+  'share.account': 'Share account number',
+  'share.account.copied': 'The account number was copied. You can paste it in a message.',
+  'field.items': 'Items',
+  'invoice.quantity': 'Quantity',
+  'invoice.unitPrice': 'Unit price',
+  'invoice.dueDate': 'Due on',
 } as const;

@@ -1,4 +1,7 @@
+import { moneyWork } from './money-work.ts';
+
 export const sale = {
+  ...moneyWork,
   'sale.steps': 'Steps of the sale',
   'sale.position': 'Step {step} of {steps}',
   'sale.step.customer': 'Customer',
@@ -31,8 +34,12 @@ export const sale = {
   'sale.documentNumber.hint': 'Leave it empty to add a document later.',
   'sale.identity.none': 'No document yet',
   'sale.plan.terms': '{deposit} deposit, then {instalments}',
+  'sale.plan.total': 'Total: {total}',
+  'sale.plan.first': 'First instalment on {date}',
   'sale.plan.short': '{deposit} + {instalments}',
   'sale.summary': 'Summary',
+  'sale.terms.first': 'First instalment',
+  'sale.terms.last': 'Last instalment',
   'sale.terms.left': 'Left to pay',
   'sale.product.missing': 'Choose a product.',
   'sale.plan.missing': 'Choose a plan.',

@@ -13,6 +13,7 @@ export const shared = {
   'account.payment.method': 'Method',
   'account.pay.reference.hint': 'The transaction or receipt number.',
   'account.pay.date': 'Paid on',
+  'customer.language.company': 'Language of the company',
   'customer.nationalId': 'National ID',
   'customer.kyc': 'Identity check',
   'find.placeholder': 'Name, phone, account, reference or invoice',

@@ -30,8 +30,5 @@ export const commissions: Record<keyof typeof en, string> = {
   'commissions.paidAt': 'Ililipwa',
   'commissions.approve': 'Idhinisha',
   'commissions.pay': 'Weka kuwa imelipwa',
-  'commissionStatus.calculated': 'Imekokotolewa',
-  'commissionStatus.approved': 'Imeidhinishwa',
-  'commissionStatus.paid': 'Imelipwa',
   'field.period': 'Mwezi',
 };

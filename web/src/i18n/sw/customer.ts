@@ -7,7 +7,6 @@ export const customer: Record<keyof typeof en, string> = {
   'customer.edit': 'Hariri mteja',
   'customer.contact': 'Mawasiliano',
   'customer.phoneProblem': 'Tatizo la namba ya simu',
-  'customer.language.company': 'Lugha ya kampuni',
   'customer.since': 'Mteja tangu',
   'customer.accounts.none': 'Mteja huyu hana akaunti bado.',
   'customer.kyc.none': 'Hakuna hati zilizowasilishwa.',

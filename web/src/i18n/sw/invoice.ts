@@ -1,13 +1,11 @@
 import type { invoice as en } from '../en/invoice.ts';
+import { moneyWork } from './money-work.ts';
 
 export const invoice: Record<keyof typeof en, string> = {
+  ...moneyWork,
   'invoice.title': 'Ankara',
   'invoice.pdf': 'Ankara (PDF)',
-  'invoice.items': 'Vipengee',
-  'invoice.quantity': 'Idadi',
-  'invoice.unitPrice': 'Bei ya moja',
   'invoice.issuedOn': 'Imetolewa tarehe',
-  'invoice.dueDate': 'Kulipwa kufikia',
   'invoice.voidedAt': 'Imebatilishwa',
   'invoices.void': 'Batilisha ankara',
   'invoices.void.lead':

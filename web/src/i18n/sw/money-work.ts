@@ -11,4 +11,10 @@ export const moneyWork: Record<keyof typeof en, string> = {
   'correction.done': 'Kiasi kimesahihishwa',
   'receipt.print': 'Chapisha risiti',
   'receipt.copied': 'Risiti imenakiliwa. Unaweza kuibandika kwenye ujumbe.',
+  'share.account': 'Tuma namba ya akaunti',
+  'share.account.copied': 'Namba ya akaunti imenakiliwa. Unaweza kuibandika kwenye ujumbe.',
+  'field.items': 'Vipengee',
+  'invoice.quantity': 'Idadi',
+  'invoice.unitPrice': 'Bei ya moja',
+  'invoice.dueDate': 'Kulipwa kufikia',
 };

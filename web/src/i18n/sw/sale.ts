@@ -1,6 +1,8 @@
 import type { sale as en } from '../en/sale.ts';
+import { moneyWork } from './money-work.ts';
 
 export const sale: Record<keyof typeof en, string> = {
+  ...moneyWork,
   'sale.steps': 'Hatua za mauzo',
   'sale.position': 'Hatua ya {step} kati ya {steps}',
   'sale.step.customer': 'Mteja',
@@ -33,8 +35,12 @@ export const sale: Record<keyof typeof en, string> = {
   'sale.documentNumber.hint': 'Acha wazi ili kuongeza hati baadaye.',
   'sale.identity.none': 'Hakuna hati bado',
   'sale.plan.terms': 'Awali {deposit}, kisha {instalments}',
+  'sale.plan.total': 'Jumla: {total}',
+  'sale.plan.first': 'Awamu ya kwanza: {date}',
   'sale.plan.short': '{deposit} + {instalments}',
   'sale.summary': 'Muhtasari',
+  'sale.terms.first': 'Awamu ya kwanza',
+  'sale.terms.last': 'Awamu ya mwisho',
   'sale.terms.left': 'Baki ya kulipa',
   'sale.product.missing': 'Chagua bidhaa.',
   'sale.plan.missing': 'Chagua mpango.',

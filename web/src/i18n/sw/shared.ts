@@ -14,6 +14,7 @@ export const shared: Record<keyof typeof en, string> = {
   'account.payment.method': 'Njia',
   'account.pay.reference.hint': 'Namba ya muamala au ya risiti.',
   'account.pay.date': 'Tarehe ya malipo',
+  'customer.language.company': 'Lugha ya kampuni',
   'customer.nationalId': 'Kitambulisho cha taifa',
   'customer.kyc': 'Uthibitisho wa utambulisho',
   'find.placeholder': 'Jina, simu, akaunti, kumbukumbu au ankara',

@@ -1,17 +1,32 @@
+import { useState } from 'react';
 import { Link } from 'wouter';
 import type { Schemas } from '../../api/paths.ts';
+import { may } from '../../api/session.ts';
 import { currentLanguage, format, t, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { DownloadButton } from '../shared/download-button.tsx';
+import { InvoiceDialog } from './invoice-dialog.tsx';
 
 interface InvoicesProps {
+  account: Schemas['Account'];
   latest: NonNullable<Schemas['AccountOverview']['invoices']>;
 }
 
-export function Invoices({ latest: { rows, total } }: InvoicesProps) {
+export function Invoices({ account, latest: { rows, total } }: InvoicesProps) {
+  const [isIssuing, setIsIssuing] = useState(false);
   return (
-    <Panel title={t('nav.invoices')}>
+    <Panel
+      title={t('nav.invoices')}
+      actions={
+        may('invoices:create') && (
+          <Button icon="plus" onClick={() => setIsIssuing(true)}>
+            {t('account.invoice.new')}
+          </Button>
+        )
+      }
+    >
       {rows.length === 0 ? (
         <p className="muted">{t('account.invoices.none')}</p>
       ) : (
@@ -38,6 +53,7 @@ export function Invoices({ latest: { rows, total } }: InvoicesProps) {
           {t('list.some', { shown: format.number(rows.length), total: format.number(total) })}
         </p>
       )}
+      {isIssuing && <InvoiceDialog account={account} onClose={() => setIsIssuing(false)} />}
     </Panel>
   );
 }

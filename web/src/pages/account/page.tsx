@@ -15,6 +15,7 @@ import { DownloadButton, downloadOrSay } from '../shared/download-button.tsx';
 import { History } from '../shared/history.tsx';
 import { PendingApprovals } from '../shared/pending-approvals.tsx';
 import { describeInstalments } from '../shared/plan.ts';
+import { shareAccountNumber } from '../shared/share-account.ts';
 import { reasonInWords } from '../shared/status-reason.ts';
 import { ACCOUNT_TONES, PAYMENT_STATE_TONES } from '../shared/tones.ts';
 import { Explanation } from './explanation.tsx';
@@ -72,6 +73,7 @@ function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
             <MoreActions
               label={t('action.more')}
               actions={[
+                { label: t('share.account'), onChoose: () => void shareAccountNumber(account.id) },
                 ...creditActions.map((action) => ({
                   label: t(CREDIT_BUTTONS[action]),
                   onChoose: () => setOpened(action),
@@ -117,7 +119,7 @@ function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
           <>
             <QuotePanel ofToday={quote} />
             <AccountFacts account={account} />
-            {invoices && <Invoices latest={invoices} />}
+            {invoices && <Invoices account={account} latest={invoices} />}
           </>
         }
       />

@@ -2,7 +2,7 @@ import { api, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { t, tCount, tValue } from '../../i18n/index.ts';
 import type { Column } from '../../ui/table.tsx';
-import { useProducts } from '../shared/catalogue.ts';
+import { useEmployees, useProducts } from '../shared/catalogue.ts';
 import {
   codeColumn,
   dateColumn,
@@ -31,6 +31,7 @@ export function Page() {
     statusFilter(ACCOUNT_TONES, (status) => tValue('accountStatus', status)),
     latenessFilter(),
     rowFilter('productId', t('field.product'), useProducts()),
+    rowFilter('employeeId', t('field.employee'), useEmployees()),
   ]);
   const accounts = api.useQuery(
     'get',

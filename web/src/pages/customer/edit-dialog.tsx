@@ -1,7 +1,8 @@
 import type { Schemas } from '../../api/paths.ts';
 import { useWrite } from '../../api/write.ts';
-import { LANGUAGES, t } from '../../i18n/index.ts';
-import { SelectField, TextField } from '../../ui/form.tsx';
+import { t } from '../../i18n/index.ts';
+import { TextField } from '../../ui/form.tsx';
+import { LanguageField, SecondPhoneField } from '../shared/customer-fields.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
 import { NameFields } from '../shared/name-fields.tsx';
 
@@ -45,13 +46,7 @@ export function EditDialog({ customer, etag, onClose }: EditDialogProps) {
         defaultValue={customer.phone}
         required
       />
-      <TextField
-        label={t('field.secondPhone')}
-        name="secondPhone"
-        type="tel"
-        maxLength={30}
-        defaultValue={customer.secondPhone ?? ''}
-      />
+      <SecondPhoneField defaultValue={customer.secondPhone} />
       <TextField label={t('field.email')} name="email" type="email" defaultValue={customer.email ?? ''} />
       <TextField
         label={t('customer.nationalId')}
@@ -59,14 +54,7 @@ export function EditDialog({ customer, etag, onClose }: EditDialogProps) {
         maxLength={50}
         defaultValue={customer.nationalId ?? ''}
       />
-      <SelectField label={t('field.language')} name="language" defaultValue={customer.language ?? ''}>
-        <option value="">{t('customer.language.company')}</option>
-        {Object.entries(LANGUAGES).map(([language, name]) => (
-          <option key={language} value={language}>
-            {name}
-          </option>
-        ))}
-      </SelectField>
+      <LanguageField defaultValue={customer.language} />
       <TextField
         label={t('field.externalId')}
         name="externalId"

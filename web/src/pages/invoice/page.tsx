@@ -72,9 +72,9 @@ function InvoicePage({ invoice }: { invoice: Schemas['Invoice'] }) {
       </PageHead>
       <Columns
         main={
-          <Panel title={t('invoice.items')} isFlush>
+          <Panel title={t('field.items')} isFlush>
             <Table
-              caption={t('invoice.items')}
+              caption={t('field.items')}
               columns={columns}
               rows={invoice.items}
               keyOf={(row) => invoice.items.indexOf(row)}

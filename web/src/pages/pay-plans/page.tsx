@@ -10,7 +10,7 @@ import { activeColumn, activeFilter, choiceFilter, moneyColumn, rowFilter } from
 import { FormDialog } from '../shared/form-dialog.tsx';
 import { LatestVersion } from '../shared/latest-version.tsx';
 import { ResourcePage, useList } from '../shared/list.tsx';
-import { describeInstalments, totalOf } from '../shared/plan.ts';
+import { describeInstalments } from '../shared/plan.ts';
 
 type PayPlan = Schemas['PayPlan'];
 
@@ -37,7 +37,7 @@ export function Page() {
       isOneLine: true,
       show: describeInstalments,
     },
-    moneyColumn('total', t('field.total'), totalOf, { onPhone: 'detail' }),
+    moneyColumn('total', t('field.total'), ({ total }) => total, { onPhone: 'detail' }),
     activeColumn(),
   ];
   return (
@@ -170,7 +170,7 @@ function PlanDialog({ plan, etag, productName, onClose }: PlanDialogProps) {
           [t('field.product'), productName],
           [t('field.deposit'), format.money(plan.deposit)],
           [t('field.instalments'), describeInstalments(plan)],
-          [t('field.total'), format.money(totalOf(plan))],
+          [t('field.total'), format.money(plan.total)],
           [t('field.graceDays'), tCount('account.days', plan.graceDays)],
         ]}
       />

@@ -4,9 +4,8 @@ import { settings } from '../../api/settings.ts';
 import { format, nameOfKey, t, tCount } from '../../i18n/index.ts';
 import { Empty, Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
 import { DateField, Form, FormButtons } from '../../ui/form.tsx';
-import { totalOf } from '../shared/plan.ts';
 import { useConnection } from '../shared/use-connection.ts';
-import { describePlan, describePlanBriefly, plansFor, useCatalogue } from './catalogue.ts';
+import { ACTIVATION_DATES, describePlan, describePlanBriefly, plansFor, useCatalogue } from './catalogue.ts';
 import { type FieldName, keepTyped, type StepProps } from './sales.ts';
 
 /** What is sold, and on which terms. */
@@ -67,7 +66,8 @@ export function AccountStep({ sale, onDone, onBack }: StepProps) {
                 title: plan.name,
                 detail: describePlan(plan),
                 short: describePlanBriefly(plan),
-                value: format.money(totalOf(plan)),
+                value: t('sale.plan.total', { total: format.money(plan.total) }),
+                note: t('sale.plan.first', { date: format.date(plan.dates.firstInstalment) }),
               }))}
             />
           )}
@@ -76,8 +76,7 @@ export function AccountStep({ sale, onDone, onBack }: StepProps) {
       <DateField
         label={t('sale.activation')}
         name="activationDate"
-        min="2000-01-01"
-        max="2999-12-31"
+        {...ACTIVATION_DATES}
         defaultValue={typed.activationDate ?? settings().today}
         hint={t('sale.activation.hint')}
       />
@@ -99,9 +98,11 @@ interface Option {
   id: number;
   title: string;
   detail: string;
-  /** Shown on a phone in place of the detail and the value, until the option is chosen. */
+  /** Shown on a phone in place of the detail, until the option is chosen. */
   short?: string;
   value: string;
+  /** Below the value. */
+  note?: string;
   /** Options of one group are shown together. */
   group?: string;
   /** The text in which a search looks, in lower case. Default: the title. */
@@ -184,7 +185,7 @@ interface OptionCardProps {
 }
 
 function OptionCard({ name, option, isChosen, onChoose }: OptionCardProps) {
-  const { id, title, detail, short, value } = option;
+  const { id, title, detail, short, value, note } = option;
   return (
     <label className={`sale-option ${short ? 'with-short' : ''}`}>
       <input type="radio" name={name} value={id} checked={isChosen} onChange={() => onChoose(String(id))} />
@@ -194,6 +195,7 @@ function OptionCard({ name, option, isChosen, onChoose }: OptionCardProps) {
         {short && <span className="muted short">{short}</span>}
       </span>
       <span className="amount">{value}</span>
+      {note && <span className="muted note">{note}</span>}
     </label>
   );
 }

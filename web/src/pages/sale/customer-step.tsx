@@ -9,6 +9,7 @@ import { Notice } from '../../ui/feedback.tsx';
 import { Form, FormButtons, TextField } from '../../ui/form.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
+import { LanguageField, SecondPhoneField } from '../shared/customer-fields.tsx';
 import { chooseCustomer, customerOf, keepTyped, type Sale, type StepProps } from './sales.ts';
 
 const SHORTEST_TEXT = 2;
@@ -164,6 +165,10 @@ function NewCustomer({ sale, onDone, onChoose, onBack }: NewCustomerProps) {
         />
         <SamePhone results={results} onChoose={onChoose} />
         <div className="sale-pair">
+          <SecondPhoneField defaultValue={typed.secondPhone} />
+          <LanguageField defaultValue={typed.language} />
+        </div>
+        <div className="sale-pair">
           <TextField label={t('customer.nationalId')} {...fieldProps('nationalId')} maxLength={50} />
           <TextField label={t('field.email')} {...fieldProps('email')} type="email" inputMode="email" />
         </div>
@@ -184,14 +189,21 @@ const CHECK_MS = 4_000;
 const PHONE = /^[+\d\s()./-]*$/;
 const FEWEST_DIGITS = 6;
 
+const PHONES = ['phone', 'secondPhone'] as const;
+
+function isPhone(text: string): boolean {
+  return PHONE.test(text) && text.replace(/\D/g, '').length >= FEWEST_DIGITS;
+}
+
 /** Checks a new customer by the rules of the service. */
 function useCheck(typed: Sale['typed'], onDone: () => void) {
   const [problem, setProblem] = useState<Problem>();
   const [isChecking, setIsChecking] = useState(false);
   async function run() {
-    const { phone = '' } = typed;
-    if (!PHONE.test(phone) || phone.replace(/\D/g, '').length < FEWEST_DIGITS) {
-      const fields = [{ path: 'phone', message: t('sale.phone.wrong') }];
+    const given = PHONES.filter((path) => path === 'phone' || typed[path]);
+    const wrong = given.filter((path) => !isPhone(typed[path] ?? ''));
+    if (wrong.length > 0) {
+      const fields = wrong.map((path) => ({ path, message: t('sale.phone.wrong') }));
       return setProblem({ code: 'VALIDATION_ERROR', message: '', fields, details: {} });
     }
     setIsChecking(true);

@@ -128,7 +128,9 @@ export function Page() {
           {step === 'identity' && <IdentityStep sale={sale} onDone={goOn} onBack={goBack} />}
           {step === 'account' && <AccountStep sale={sale} onDone={goOn} onBack={goBack} />}
           {step === 'payment' && <PaymentStep sale={sale} onDone={goOn} onBack={goBack} />}
-          {step === 'review' && <ReviewStep sale={sale} onChange={goTo} onNextSale={goToNextSale} />}
+          {step === 'review' && (
+            <ReviewStep sale={sale} showsTerms={!hasSummary} onChange={goTo} onNextSale={goToNextSale} />
+          )}
         </StepFrame>
         {hasSummary && (
           <div className="side-column sale-side">

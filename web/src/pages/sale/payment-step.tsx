@@ -2,7 +2,6 @@ import { settings } from '../../api/settings.ts';
 import { format, t } from '../../i18n/index.ts';
 import { AmountField, DateField, Form, FormButtons } from '../../ui/form.tsx';
 import { PaymentMethodField, ReferenceField, useRecordableMethods } from '../shared/payment-fields.tsx';
-import { totalOf } from '../shared/plan.ts';
 import { useCatalogue } from './catalogue.ts';
 import { keepTyped, type StepProps } from './sales.ts';
 
@@ -21,7 +20,7 @@ export function PaymentStep({ sale, onDone, onBack }: StepProps) {
         label={t('sale.amount')}
         name="amount"
         min={format.smallestAmount()}
-        max={plan && totalOf(plan)}
+        max={plan?.total}
         value={typed.amount ?? ''}
         onChange={(event) => keepTyped(sale.id, { amount: event.target.value })}
         hint={

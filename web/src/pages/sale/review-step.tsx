@@ -3,6 +3,7 @@ import { t } from '../../i18n/index.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Notice } from '../../ui/feedback.tsx';
+import { shareAccountNumber } from '../shared/share-account.ts';
 import { useConnection } from '../shared/use-connection.ts';
 import {
   canChange,
@@ -14,30 +15,38 @@ import {
   type Sale,
   saveSale,
 } from './sales.ts';
-import { PartSummary } from './summary.tsx';
+import { PartSummary, Terms } from './summary.tsx';
 
 interface ReviewStepProps {
   sale: Sale;
+  /** Whether the terms are shown, because they are not beside the step. */
+  showsTerms: boolean;
   onChange(part: Part): void;
   onNextSale(): void;
 }
 
 /** Shows what will be saved, and which parts are saved already. */
-export function ReviewStep({ sale, onChange, onNextSale }: ReviewStepProps) {
+export function ReviewStep({ sale, showsTerms, onChange, onNextSale }: ReviewStepProps) {
   const parts = partsOf(sale);
   const isDone = parts.every((part) => sale.parts[part].progress === 'saved');
+  const saved = isDone ? sale.account : undefined;
   const isBusy = isSending(sale);
   const unconfirmed = PARTS.map((part) => sale.parts[part]).find(({ progress }) => progress === 'unknown');
   return (
     <>
-      {isDone && sale.account && (
-        <p className="sale-number" role="status">
-          <span>{t('sale.done')}</span>
-          <strong className="mono" translate="no">
-            {sale.account.accountNumber}
-          </strong>
-          <span className="muted">{t('sale.done.hint')}</span>
-        </p>
+      {saved && (
+        <div className="sale-number">
+          <p role="status">
+            <span>{t('sale.done')}</span>
+            <strong className="mono" translate="no">
+              {saved.accountNumber}
+            </strong>
+            <span className="muted">{t('sale.done.hint')}</span>
+          </p>
+          <Button icon="upload" onClick={() => void shareAccountNumber(saved.id)}>
+            {t('share.account')}
+          </Button>
+        </div>
       )}
       <ul className="rows sale-review">
         {PARTS.map((part) => (
@@ -57,16 +66,17 @@ export function ReviewStep({ sale, onChange, onNextSale }: ReviewStepProps) {
           </li>
         ))}
       </ul>
+      {showsTerms && <Terms sale={sale} />}
       {unconfirmed && (
         <Notice tone="warning" title={unconfirmed.problem?.message || t('form.unconfirmed')}>
           {t('sale.unknown')}
         </Notice>
       )}
       <div className="form-buttons">
-        {isDone && sale.account ? (
+        {saved ? (
           <>
             <Button onClick={onNextSale}>{t('sale.next.sale')}</Button>
-            <Link className="button primary" href={`/accounts/${sale.account.id}`}>
+            <Link className="button primary" href={`/accounts/${saved.id}`}>
               {t('sale.open')}
             </Link>
           </>

@@ -25,8 +25,10 @@ export type FieldName =
   | 'firstName'
   | 'lastName'
   | 'phone'
+  | 'secondPhone'
   | 'email'
   | 'nationalId'
+  | 'language'
   | 'verificationType'
   | 'documentNumber'
   | 'productId'
@@ -46,8 +48,10 @@ const PART_OF: Readonly<Record<FieldName, Part>> = {
   firstName: 'customer',
   lastName: 'customer',
   phone: 'customer',
+  secondPhone: 'customer',
   email: 'customer',
   nationalId: 'customer',
+  language: 'customer',
   verificationType: 'identity',
   documentNumber: 'identity',
   productId: 'account',
@@ -284,8 +288,10 @@ export function customerOf(typed: Sale['typed']): Schemas['NewCustomer'] {
     firstName: typed.firstName ?? '',
     lastName: typed.lastName ?? '',
     phone: typed.phone ?? '',
+    ...(typed.secondPhone && { secondPhone: typed.secondPhone }),
     ...(typed.email && { email: typed.email }),
     ...(typed.nationalId && { nationalId: typed.nationalId }),
+    ...(typed.language && { language: typed.language as Schemas['CustomerLanguage'] }),
   };
 }
 

@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react';
 import { format, t, tValue } from '../../i18n/index.ts';
 import { Facts } from '../../ui/panel.tsx';
-import { describeInstalments, totalOf } from '../shared/plan.ts';
-import { describePlan, leftOf, useCatalogue } from './catalogue.ts';
+import { describeInstalments } from '../shared/plan.ts';
+import { leftOf, useCatalogue, useDates } from './catalogue.ts';
 import { nameOf, type Part, type Sale } from './sales.ts';
 
 /** The parts that have their own line. The payment is shown with the terms of the plan. */
@@ -23,7 +23,7 @@ export function SaleSummary({ sale, showsParts }: { sale: Sale; showsParts: bool
                 <dt className="muted">{t(`sale.step.${part}`)}</dt>
                 <dd>
                   {isEntered(sale, part) ? (
-                    <PartSummary sale={sale} part={part} isShort />
+                    <PartSummary sale={sale} part={part} />
                   ) : (
                     <span className="muted">–</span>
                   )}
@@ -43,9 +43,11 @@ function isEntered({ typed, customer }: Sale, part: (typeof SHOWN)[number]): boo
   return Boolean(part === 'identity' ? typed.documentNumber : typed.productId);
 }
 
-function Terms({ sale: { typed } }: { sale: Sale }) {
+/** What the customer will pay, and until when. */
+export function Terms({ sale: { typed } }: { sale: Sale }) {
   const { plans } = useCatalogue();
   const plan = plans.data?.find(({ id }) => String(id) === typed.payplanId);
+  const dates = useDates(plan, typed.activationDate);
   if (!plan) return null;
   const paid = Number(typed.amount || 0);
   return (
@@ -53,7 +55,9 @@ function Terms({ sale: { typed } }: { sale: Sale }) {
       rows={[
         [t('field.deposit'), format.money(plan.deposit)],
         [t('field.instalments'), describeInstalments(plan)],
-        [t('field.total'), format.money(totalOf(plan))],
+        [t('field.total'), format.money(plan.total)],
+        [t('sale.terms.first'), dates ? format.date(dates.firstInstalment) : '–'],
+        [t('sale.terms.last'), dates ? format.date(dates.lastInstalment) : '–'],
         [t('sale.amount'), paid > 0 ? format.money(paid) : null],
         [t('sale.terms.left'), <strong key="left">{format.money(leftOf(plan, paid))}</strong>],
       ]}
@@ -64,11 +68,10 @@ function Terms({ sale: { typed } }: { sale: Sale }) {
 interface PartSummaryProps {
   sale: Sale;
   part: Part;
-  isShort?: boolean;
 }
 
-/** What was entered in one part. @param isShort - leaves out the terms of the plan. */
-export function PartSummary({ sale, part, isShort = false }: PartSummaryProps): ReactNode {
+/** What was entered in one part. `Terms` shows the terms of the plan. */
+export function PartSummary({ sale, part }: PartSummaryProps): ReactNode {
   const { products, plans, methods } = useCatalogue();
   const { typed, customer } = sale;
   if (part === 'customer') {
@@ -90,7 +93,7 @@ export function PartSummary({ sale, part, isShort = false }: PartSummaryProps): 
     return (
       <>
         <strong>{product?.name}</strong>
-        <span>{plan && (isShort ? plan.name : `${plan.name}: ${describePlan(plan)}`)}</span>
+        <span>{plan?.name}</span>
       </>
     );
   }

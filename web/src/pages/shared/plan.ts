@@ -1,5 +1,5 @@
 import type { Schemas } from '../../api/paths.ts';
-import { exactly, format, t, tValue } from '../../i18n/index.ts';
+import { format, t, tValue } from '../../i18n/index.ts';
 
 type Instalments = Pick<Schemas['PayPlan'], 'instalmentCount' | 'instalmentAmount' | 'frequency'>;
 
@@ -13,9 +13,4 @@ export function describeInstalments(
     amount: showAmount(instalmentAmount),
     frequency: tValue('frequency', frequency),
   });
-}
-
-/** The sum of the deposit and all instalments. */
-export function totalOf({ deposit, instalmentAmount, instalmentCount }: Schemas['PayPlan']): number {
-  return exactly((minor) => minor(deposit) + minor(instalmentAmount) * instalmentCount);
 }

@@ -72,17 +72,7 @@ function Rows({
         />
       )}
       <Count href="/approvals" label={t('today.approvals')} tone="warning" count={counts.pendingApprovals} />
-      {counts.cash && (
-        <>
-          <Count href="/cash" label={t('today.cash.own')} tone="warning" count={counts.cash.own.openCounts} />
-          <Count
-            href="/cash"
-            label={t('today.cash.receive')}
-            tone="warning"
-            count={counts.cash.own.toReceive}
-          />
-        </>
-      )}
+      {counts.cash && <OwnCash own={counts.cash.own} />}
       {counts.cash?.all && (
         <>
           <Count
@@ -114,6 +104,16 @@ function Rows({
       />
       {proof && <LastProof {...proof} />}
     </ul>
+  );
+}
+
+/** The cash in the hands of the user. */
+export function OwnCash({ own }: Pick<NonNullable<Work['cash']>, 'own'>) {
+  return (
+    <>
+      <Count href="/cash" label={t('today.cash.own')} tone="warning" count={own.openCounts} />
+      <Count href="/cash" label={t('today.cash.receive')} tone="warning" count={own.toReceive} />
+    </>
   );
 }
 

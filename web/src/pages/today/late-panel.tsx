@@ -1,6 +1,5 @@
-import { Link } from 'wouter';
+import type { ReactNode } from 'react';
 import type { Schemas } from '../../api/paths.ts';
-import { may } from '../../api/session.ts';
 import { t, tCount, tValue } from '../../i18n/index.ts';
 import type { Column } from '../../ui/table.tsx';
 import { moneyColumn, statusColumn } from '../shared/columns.tsx';
@@ -8,9 +7,19 @@ import { TablePanel } from '../shared/table-panel.tsx';
 import { ACCOUNT_TONES } from '../shared/tones.ts';
 import type { WorkQuery } from './attention.tsx';
 
+type Late = Schemas['TodayWork']['lateAccounts'];
+
+interface LatePanelProps {
+  work: WorkQuery;
+  title: string;
+  late: Late | undefined;
+  /** Leads to all late accounts. */
+  all: ReactNode;
+  none: string;
+}
+
 /** The accounts that have been late for the longest time. Empty if the work could not be read, which the other panel says. */
-export function LatePanel({ work }: { work: WorkQuery }) {
-  const late = work.data?.data.lateAccounts;
+export function LatePanel({ work, title, late, all, none }: LatePanelProps) {
   if (!late && work.error) return null;
   const columns: Column<Schemas['Account']>[] = [
     { name: 'customerId', label: t('field.customer'), show: ({ customer }) => customer?.name },
@@ -31,20 +40,13 @@ export function LatePanel({ work }: { work: WorkQuery }) {
   ];
   return (
     <TablePanel
-      title={t('today.late')}
-      actions={
-        late &&
-        may('reports:read') && (
-          <Link href={`/portfolio/late?status=${encodeURIComponent(late.statuses.join(','))}`}>
-            {t('today.late.all')}
-          </Link>
-        )
-      }
+      title={title}
+      actions={all}
       query={{ ...work, data: late && { data: late.accounts, pagination: { total: late.total } } }}
       lines={6}
       columns={columns}
       hrefOf={({ id }) => `/accounts/${id}`}
-      none={t('today.late.none')}
+      none={none}
     />
   );
 }
