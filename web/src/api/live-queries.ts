@@ -55,7 +55,8 @@ const PATHS: Readonly<Partial<Record<Resource, readonly string[]>>> = {
   cash_count: ['/api/cash*', TODAY],
   cash_handover: ['/api/cash*', TODAY],
   cash_settlement: ['/api/cash*', TODAY],
-  commission_rule: ['/api/commissions*'],
+  commission: ['/api/commissions*', TODAY],
+  commission_rule: ['/api/commissions*', TODAY],
   webhook_endpoint: ['/api/webhook-endpoints*', TODAY],
   proof: [TODAY],
 };

@@ -36,7 +36,6 @@ export const sale = {
   'sale.plan.terms': '{deposit} deposit, then {instalments}',
   'sale.plan.total': 'Total: {total}',
   'sale.plan.first': 'First instalment on {date}',
-  'sale.plan.short': '{deposit} + {instalments}',
   'sale.summary': 'Summary',
   'sale.terms.first': 'First instalment',
   'sale.terms.last': 'Last instalment',

@@ -33,7 +33,7 @@ export const shared = {
   'account.days.other': '{count} days',
   'account.plan.text': '{count} × {amount}, {frequency}',
   'invitations.title': 'Invitations',
-  'users.employee.hint': 'An agent sees the commissions of this employee.',
+  'users.employee.hint': 'An agent sees the late customers and commissions of this employee.',
   'users.noEmployee': 'Nobody',
   'approval.sent': 'Sent for approval. Another user has to approve it.',
   'approval.waits': 'Waits for approval',

@@ -24,6 +24,7 @@ import { portfolio } from './portfolio.ts';
 import { products } from './products.ts';
 import { providerStatements } from './provider-statements.ts';
 import { sale } from './sale.ts';
+import { seller } from './seller.ts';
 import { today } from './today.ts';
 import { unmatched } from './unmatched.ts';
 import { users } from './users.ts';
@@ -55,6 +56,7 @@ export const sw: Catalogue = {
   ...products,
   ...providerStatements,
   ...sale,
+  ...seller,
   ...today,
   ...unmatched,
   ...users,

@@ -37,7 +37,6 @@ export const sale: Record<keyof typeof en, string> = {
   'sale.plan.terms': 'Awali {deposit}, kisha {instalments}',
   'sale.plan.total': 'Jumla: {total}',
   'sale.plan.first': 'Awamu ya kwanza: {date}',
-  'sale.plan.short': '{deposit} + {instalments}',
   'sale.summary': 'Muhtasari',
   'sale.terms.first': 'Awamu ya kwanza',
   'sale.terms.last': 'Awamu ya mwisho',

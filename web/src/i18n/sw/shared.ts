@@ -34,7 +34,7 @@ export const shared: Record<keyof typeof en, string> = {
   'account.days.other': 'Siku {count}',
   'account.plan.text': '{count} × {amount}, {frequency}',
   'invitations.title': 'Mialiko',
-  'users.employee.hint': 'Wakala huona kamisheni za mfanyakazi huyu.',
+  'users.employee.hint': 'Wakala huona wateja waliochelewa na kamisheni za mfanyakazi huyu.',
   'users.noEmployee': 'Hakuna',
   'approval.sent': 'Limetumwa kwa idhini. Mtumiaji mwingine anapaswa kuliidhinisha.',
   'approval.waits': 'Inasubiri idhini',

@@ -1,4 +1,3 @@
-import '../../ui/invoice.css';
 import { useState } from 'react';
 import type { Schemas } from '../../api/paths.ts';
 import { settings } from '../../api/settings.ts';
@@ -42,7 +41,7 @@ export function InvoiceDialog({ account, onClose }: InvoiceDialogProps) {
       }}
     >
       <p className="muted">{t('account.invoice.text')}</p>
-      <div ref={items} className="items">
+      <div ref={items} className="form-fields">
         {keys.map((key, at) => (
           <Item
             key={key}
@@ -71,8 +70,8 @@ interface ItemProps {
 function Item({ at, description, onRemove }: ItemProps) {
   const number = at + 1;
   return (
-    <fieldset className="item-fields">
-      <legend>{t('account.invoice.item', { number })}</legend>
+    <fieldset className="form-fields">
+      <legend className="muted">{t('account.invoice.item', { number })}</legend>
       <TextField
         label={t('field.description')}
         name={`items[${at}].description`}

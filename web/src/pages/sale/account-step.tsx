@@ -5,7 +5,7 @@ import { format, nameOfKey, t, tCount } from '../../i18n/index.ts';
 import { Empty, Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
 import { DateField, Form, FormButtons } from '../../ui/form.tsx';
 import { useConnection } from '../shared/use-connection.ts';
-import { ACTIVATION_DATES, describePlan, describePlanBriefly, plansFor, useCatalogue } from './catalogue.ts';
+import { ACTIVATION_DATES, describePlan, plansFor, useCatalogue } from './catalogue.ts';
 import { type FieldName, keepTyped, type StepProps } from './sales.ts';
 
 /** What is sold, and on which terms. */
@@ -65,7 +65,6 @@ export function AccountStep({ sale, onDone, onBack }: StepProps) {
                 id: plan.id,
                 title: plan.name,
                 detail: describePlan(plan),
-                short: describePlanBriefly(plan),
                 value: t('sale.plan.total', { total: format.money(plan.total) }),
                 note: t('sale.plan.first', { date: format.date(plan.dates.firstInstalment) }),
               }))}
@@ -98,8 +97,6 @@ interface Option {
   id: number;
   title: string;
   detail: string;
-  /** Shown on a phone in place of the detail, until the option is chosen. */
-  short?: string;
   value: string;
   /** Below the value. */
   note?: string;
@@ -185,14 +182,13 @@ interface OptionCardProps {
 }
 
 function OptionCard({ name, option, isChosen, onChoose }: OptionCardProps) {
-  const { id, title, detail, short, value, note } = option;
+  const { id, title, detail, value, note } = option;
   return (
-    <label className={`sale-option ${short ? 'with-short' : ''}`}>
+    <label className={`sale-option ${note ? 'with-note' : ''}`}>
       <input type="radio" name={name} value={id} checked={isChosen} onChange={() => onChoose(String(id))} />
       <span>
         <strong>{title}</strong>
         <span className="muted detail">{detail}</span>
-        {short && <span className="muted short">{short}</span>}
       </span>
       <span className="amount">{value}</span>
       {note && <span className="muted note">{note}</span>}

@@ -53,12 +53,6 @@ export function describePlan(plan: Schemas['PayPlan']): string {
   });
 }
 
-/** For a phone. Example: "KES 2,000.00 + 52 × 400.00, weekly". */
-export function describePlanBriefly(plan: Schemas['PayPlan']): string {
-  const instalments = describeInstalments(plan, format.amount);
-  return t('sale.plan.short', { deposit: format.money(plan.deposit), instalments });
-}
-
 /** The part of the total that is not paid yet. */
 export function leftOf(plan: Schemas['PayPlan'], paid: number): number {
   return exactly((minor) => Math.max(0, minor(plan.total) - minor(paid)));

@@ -3,18 +3,19 @@ import { Link } from 'wouter';
 import { api } from '../../api/client.ts';
 import { untilLoaded } from '../../api/send.ts';
 import { may } from '../../api/session.ts';
-import { format, t } from '../../i18n/index.ts';
-import { Skeleton } from '../../ui/feedback.tsx';
-import { Icon } from '../../ui/icons.tsx';
+import { format, loadMessages, t } from '../../i18n/index.ts';
 import { Columns, PageHead } from '../../ui/panel.tsx';
 import { Attention, type WorkQuery } from './attention.tsx';
 import { LatePanel } from './late-panel.tsx';
 import { MoneyPanel, MoneyStats } from './money.tsx';
 
-/** The office does not load it. */
-const SellerDay = lazy(async () => ({
-  default: (await untilLoaded(() => import('./seller.tsx'))).SellerDay,
-}));
+/** With its messages. The office does not load it. */
+const SellerDay = lazy(async () => {
+  const [{ SellerDay }] = await untilLoaded(() =>
+    Promise.all([import('./seller.tsx'), loadMessages('seller')]),
+  );
+  return { default: SellerDay };
+});
 
 /** Keeps the line of the date, so that nothing moves when the answer arrives. */
 const NO_DATE_YET = '\u00a0';
@@ -26,36 +27,15 @@ export function Page() {
   const date = work.data?.data.date;
   // Agents sell, and see no figures of the company.
   const isSeller = may('accounts:create') && !may('reports:read');
-  return (
+  const head = { title: t('nav.today'), eyebrow: date ? format.date(date) : NO_DATE_YET };
+  return isSeller ? (
+    <Suspense fallback={<PageHead {...head} />}>
+      <SellerDay head={head} work={work} />
+    </Suspense>
+  ) : (
     <>
-      <PageHead
-        title={t('nav.today')}
-        eyebrow={date ? format.date(date) : NO_DATE_YET}
-        actions={isSeller && <SellerLinks />}
-      />
-      {isSeller ? (
-        <Suspense fallback={<Skeleton lines={8} />}>
-          <SellerDay work={work} />
-        </Suspense>
-      ) : (
-        <OfficeDay work={work} />
-      )}
-    </>
-  );
-}
-
-/** What a seller begins a visit with. */
-function SellerLinks() {
-  return (
-    <>
-      <Link className="button secondary" href="/find">
-        <Icon name="search" />
-        {t('nav.find')}
-      </Link>
-      <Link className="button primary" href="/sales/new">
-        <Icon name="plus" />
-        {t('nav.sale')}
-      </Link>
+      <PageHead {...head} />
+      <OfficeDay work={work} />
     </>
   );
 }

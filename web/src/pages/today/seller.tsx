@@ -1,22 +1,46 @@
+import type { ComponentProps } from 'react';
 import { Link } from 'wouter';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { format, t, tCount, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
-import { Columns, Panel } from '../../ui/panel.tsx';
+import { Icon } from '../../ui/icons.tsx';
+import { Columns, PageHead, Panel } from '../../ui/panel.tsx';
 import { COMMISSION_TONES } from '../shared/tones.ts';
 import { OwnCash, type WorkQuery } from './attention.tsx';
 import { LatePanel } from './late-panel.tsx';
 
 type WorkOfSeller = Schemas['WorkOfSeller'];
 
-/** The late customers, the commission and the cash of a seller. */
-export function SellerDay({ work }: { work: WorkQuery }) {
+interface SellerDayProps {
+  head: ComponentProps<typeof PageHead>;
+  work: WorkQuery;
+}
+
+/** What a seller begins a visit with: the late customers, the commission and the cash of the seller. */
+export function SellerDay({ head, work }: SellerDayProps) {
   return (
-    <Loaded query={work} explain={explain} skeleton={<Skeleton lines={8} />}>
-      {({ data }) => <Parts work={work} {...data} />}
-    </Loaded>
+    <>
+      <PageHead
+        {...head}
+        actions={
+          <>
+            <Link className="button secondary" href="/find">
+              <Icon name="search" />
+              {t('nav.find')}
+            </Link>
+            <Link className="button primary" href="/sales/new">
+              <Icon name="plus" />
+              {t('nav.sale')}
+            </Link>
+          </>
+        }
+      />
+      <Loaded query={work} explain={explain} skeleton={<Skeleton lines={8} />}>
+        {({ data }) => <Parts work={work} {...data} />}
+      </Loaded>
+    </>
   );
 }
 
@@ -31,8 +55,8 @@ function Parts({ work, own, cash }: { work: WorkQuery } & Schemas['TodayWork']) 
   if (!own)
     return (
       <>
-        <Notice tone="info" title={t('today.seller.unlinked')}>
-          {t('today.seller.unlinked.text')}
+        <Notice tone="info" title={t('seller.unlinked')}>
+          {t('seller.unlinked.text')}
         </Notice>
         {waiting}
       </>
@@ -42,14 +66,10 @@ function Parts({ work, own, cash }: { work: WorkQuery } & Schemas['TodayWork']) 
       main={
         <LatePanel
           work={work}
-          title={t('today.seller.late')}
+          title={t('seller.late')}
           late={own.lateAccounts}
-          all={
-            <Link href={`/accounts?late=1%2B&employeeId=${own.employeeId}`}>
-              {t('today.seller.late.all')}
-            </Link>
-          }
-          none={t('today.seller.late.none')}
+          all={<Link href={`/accounts?late=1%2B&employeeId=${own.employeeId}`}>{t('seller.late.all')}</Link>}
+          none={t('seller.late.none')}
         />
       }
       side={
@@ -65,8 +85,8 @@ function Parts({ work, own, cash }: { work: WorkQuery } & Schemas['TodayWork']) 
 function OwnCommission({ months }: { months: WorkOfSeller['commissions'] }) {
   return (
     <Panel
-      title={t('today.commission')}
-      actions={<Link href="/commissions">{t('today.commission.all')}</Link>}
+      title={t('seller.commission')}
+      actions={<Link href="/commissions">{t('seller.commission.all')}</Link>}
     >
       <ul className="rows">
         {months.map((month) => (
@@ -82,11 +102,11 @@ function Month({ period, commission, unclaimed }: Schemas['CommissionOfSeller'])
     <li>
       <span>
         <span>{format.month(period, 'long')}</span>
-        {!commission && <span className="muted">{t('today.commission.none')}</span>}
+        {!commission && <span className="muted">{t('seller.commission.none')}</span>}
         {unclaimed.count > 0 && (
           <span className="muted">
-            {tCount('today.commission.more', unclaimed.count)}{' '}
-            {t('today.commission.expected', { amount: format.money(unclaimed.expected) })}
+            {tCount('seller.commission.more', unclaimed.count)}{' '}
+            {t('seller.commission.expected', { amount: format.money(unclaimed.expected) })}
           </span>
         )}
       </span>
