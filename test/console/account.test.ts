@@ -349,7 +349,7 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     const text = `Sunrise Pumps Ltd\nAccount number: ${accountNumber}\nGive this account number as the reference with every payment.`;
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await share();
-    await page.getByText('The account number was copied.').waitFor();
+    await page.getByText('Copied. You can paste it in a message.').waitFor();
     await expectAccessible(page);
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(text);
     await page.evaluate(SHARE_SHEET);

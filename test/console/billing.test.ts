@@ -46,7 +46,7 @@ describe.skipIf(!HAS_BROWSER)('billing', () => {
     });
     await page.getByRole('button', { name: 'New invoice' }).click();
     const dialog = page.getByRole('dialog', { name: 'New invoice' });
-    await dialog.getByText(`Faith Kamau, account ${accountNumber}`).waitFor();
+    await dialog.getByText(`Faith Kamau · ${accountNumber}`).waitFor();
     const item = (number: number) => dialog.getByRole('group', { name: `Item ${number}` });
     await page.locator("[name='items[0].unitPrice']:focus").fill('2000');
     expect(await item(1).getByLabel('Description').inputValue()).toBe('Home system 40 W');

@@ -180,7 +180,7 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     for (const { name, total, dates } of await console.call('GET', '/payplans')) {
       const card = page.locator('label.sale-option', { has: page.getByText(name, { exact: true }) });
       const amount = new Intl.NumberFormat('en-KE', { minimumFractionDigits: 2 }).format(total);
-      await card.getByText(`First instalment on ${shownDate(dates.firstInstalment)}`).waitFor();
+      await card.getByText(`First instalment: ${shownDate(dates.firstInstalment)}`).waitFor();
       expect(await textOf(card)).toContain(`Total: KES ${amount}`);
     }
     await expectAccessible(page);

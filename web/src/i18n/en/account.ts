@@ -57,7 +57,6 @@ export const account = {
   'account.invoice.add': 'Add an item',
   'account.invoice.remove': 'Remove item {number}',
   'account.invoice.item': 'Item {number}',
-  'account.invoice.lead': '{customer}, account {number}',
   'account.invoice.text':
     'An invoice cannot be changed after it is issued, and it does not change the balance.',
   'account.invoice.submit': 'Issue invoice',

@@ -34,8 +34,6 @@ export const sale = {
   'sale.documentNumber.hint': 'Leave it empty to add a document later.',
   'sale.identity.none': 'No document yet',
   'sale.plan.terms': '{deposit} deposit, then {instalments}',
-  'sale.plan.total': 'Total: {total}',
-  'sale.plan.first': 'First instalment on {date}',
   'sale.summary': 'Summary',
   'sale.terms.first': 'First instalment',
   'sale.terms.last': 'Last instalment',

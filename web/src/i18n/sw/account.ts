@@ -58,7 +58,6 @@ export const account: Record<keyof typeof en, string> = {
   'account.invoice.add': 'Ongeza kipengee',
   'account.invoice.remove': 'Ondoa kipengee {number}',
   'account.invoice.item': 'Kipengee {number}',
-  'account.invoice.lead': '{customer}, akaunti {number}',
   'account.invoice.text': 'Ankara haiwezi kubadilishwa baada ya kutolewa, na haibadilishi salio.',
   'account.invoice.submit': 'Toa ankara',
   'account.invoice.issued': 'Ankara {number} imetolewa',

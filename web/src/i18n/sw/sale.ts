@@ -35,8 +35,6 @@ export const sale: Record<keyof typeof en, string> = {
   'sale.documentNumber.hint': 'Acha wazi ili kuongeza hati baadaye.',
   'sale.identity.none': 'Hakuna hati bado',
   'sale.plan.terms': 'Awali {deposit}, kisha {instalments}',
-  'sale.plan.total': 'Jumla: {total}',
-  'sale.plan.first': 'Awamu ya kwanza: {date}',
   'sale.summary': 'Muhtasari',
   'sale.terms.first': 'Awamu ya kwanza',
   'sale.terms.last': 'Awamu ya mwisho',

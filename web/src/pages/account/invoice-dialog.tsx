@@ -24,7 +24,7 @@ export function InvoiceDialog({ account, onClose }: InvoiceDialogProps) {
   return (
     <FormDialog
       title={t('account.invoice.new')}
-      lead={t('account.invoice.lead', { customer: customer?.name ?? '', number: accountNumber })}
+      lead={t('account.pay.to', { name: customer?.name ?? '', number: accountNumber })}
       write={issue}
       submit={t('account.invoice.submit')}
       done={({ number }: Schemas['Invoice']) => t('account.invoice.issued', { number })}

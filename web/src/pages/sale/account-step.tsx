@@ -65,8 +65,8 @@ export function AccountStep({ sale, onDone, onBack }: StepProps) {
                 id: plan.id,
                 title: plan.name,
                 detail: describePlan(plan),
-                value: t('sale.plan.total', { total: format.money(plan.total) }),
-                note: t('sale.plan.first', { date: format.date(plan.dates.firstInstalment) }),
+                value: `${t('field.total')}: ${format.money(plan.total)}`,
+                note: `${t('sale.terms.first')}: ${format.date(plan.dates.firstInstalment)}`,
               }))}
             />
           )}

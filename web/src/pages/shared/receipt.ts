@@ -1,5 +1,5 @@
 import { fetchFile } from '../../api/download.ts';
-import { currentLanguage, t } from '../../i18n/index.ts';
+import { currentLanguage } from '../../i18n/index.ts';
 import { downloadOrSay } from './download-button.tsx';
 import { shareText } from './share.ts';
 
@@ -13,5 +13,5 @@ export function shareReceipt(paymentId: number): Promise<void> {
   return shareText(async () => {
     const response = await fetchFile(pathOf(paymentId), { paper: 'text', lang: currentLanguage() });
     return response.text();
-  }, t('receipt.copied'));
+  });
 }

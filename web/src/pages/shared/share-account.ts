@@ -1,5 +1,4 @@
 import { client } from '../../api/client.ts';
-import { t } from '../../i18n/index.ts';
 import { shareText } from './share.ts';
 
 /** Shares how to pay for an account, in the language of the customer. */
@@ -9,5 +8,5 @@ export function shareAccountNumber(accountId: number): Promise<void> {
     const { data, error } = await client.GET('/api/accounts/{id}/payment-instructions', { params });
     if (!data) throw error;
     return data.data.text;
-  }, t('share.account.copied'));
+  });
 }
