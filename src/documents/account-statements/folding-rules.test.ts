@@ -2,13 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { accountRow } from '../../../test/support/account-row.ts';
 import { PROPERTY_RUNS } from '../../../test/support/property-runs.ts';
-import {
-  scheduleItems,
-  scheduleRuns,
-  type Terms,
-  termsOf,
-  totalMinor,
-} from '../../accounts/schedule/rules.ts';
+import { scheduleItems, scheduleRuns, type Terms, termsOf } from '../../accounts/schedule/rules.ts';
+import { totalMinor } from '../../catalogue/pay-plans/rules.ts';
 import { FREQUENCIES } from '../../catalogue/pay-plans/schema.ts';
 import { addDays, firstOfMonth, type PlainDate } from '../../core/values/dates.ts';
 import { minMinor } from '../../core/values/money.ts';

@@ -162,6 +162,8 @@ export interface AccountsCalls {
   getStatementFile(id: number, query: FileQueryOf<'getAccountStatement'>, options?: CallOptions): Promise<ServiceFile>;
   /** Quote what an account owes */
   getQuote(id: number, query?: QueryOf<'getAccountQuote'>, options?: CallOptions): Promise<DataOf<'getAccountQuote'>>;
+  /** Get a message that says how to pay */
+  getPaymentInstructions(id: number, query?: QueryOf<'getPaymentInstructions'>, options?: CallOptions): Promise<DataOf<'getPaymentInstructions'>>;
   /** Transfer credit to another account */
   transferCredit(id: number, body: BodyOf<'transferCredit'>, options?: RepeatableCallOptions): Promise<DataOf<'transferCredit'>>;
   /** Record a refund of credit */
@@ -393,7 +395,7 @@ export interface PayPlansCalls {
   /** Add a pay plan */
   create(body: BodyOf<'createPayPlan'>, options?: RepeatableCallOptions): Promise<DataOf<'createPayPlan'>>;
   /** Get a pay plan */
-  get(id: number, query?: NoQuery, options?: CallOptions): Promise<DataOf<'getPayPlan'>>;
+  get(id: number, query?: QueryOf<'getPayPlan'>, options?: CallOptions): Promise<DataOf<'getPayPlan'>>;
   /** Change a pay plan */
   update(id: number, body: BodyOf<'updatePayPlan'>, options?: CallOptions): Promise<DataOf<'updatePayPlan'>>;
 }
@@ -730,6 +732,7 @@ export const OPERATIONS = {
     getStatement: { method: 'GET', path: '/api/accounts/{id}/statement', hasQuery: true, secured: true, answers: 'data' },
     getStatementFile: { method: 'GET', path: '/api/accounts/{id}/statement', hasQuery: true, secured: true, answers: 'file' },
     getQuote: { method: 'GET', path: '/api/accounts/{id}/quote', hasQuery: true, secured: true, answers: 'data' },
+    getPaymentInstructions: { method: 'GET', path: '/api/accounts/{id}/payment-instructions', hasQuery: true, secured: true, answers: 'data' },
     transferCredit: { method: 'POST', path: '/api/accounts/{id}/credit/transfer', hasBody: true, takesKey: true, secured: true, answers: 'data' },
     refundCredit: { method: 'POST', path: '/api/accounts/{id}/credit/refund', hasBody: true, takesKey: true, secured: true, answers: 'data' },
     listCreditMovesOfAccount: { method: 'GET', path: '/api/accounts/{id}/credit/moves', hasQuery: true, secured: true, answers: 'page' },
