@@ -489,6 +489,25 @@ CREATE INDEX cash_settlements_created ON public.cash_settlements USING btree (cr
 CREATE INDEX cash_settlements_holder ON public.cash_settlements USING btree (holder_id, payment_method_id);
 CREATE UNIQUE INDEX cash_settlements_requested ON public.cash_settlements USING btree (holder_id, payment_method_id) WHERE (status = 'requested'::cash_settlement_status);
 
+create table cash_sum_progress (
+  payment_method_id bigint not null,
+  through_entry_id bigint not null default 0,
+  next_entry_id bigint not null default 0,
+  next_transaction bigint not null default 0,
+  constraint cash_sum_progress_order CHECK ((next_entry_id >= through_entry_id)),
+  constraint cash_sum_progress_pkey PRIMARY KEY (payment_method_id)
+);
+
+create table cash_sums (
+  payment_method_id bigint not null,
+  holder_id bigint,
+  import_id bigint,
+  sum_minor numeric not null,
+  constraint cash_sums_holder CHECK (((holder_id IS NULL) OR (import_id IS NULL)))
+);
+CREATE INDEX cash_sums_of_holder ON public.cash_sums USING btree (holder_id) WHERE (holder_id IS NOT NULL);
+CREATE UNIQUE INDEX cash_sums_key ON public.cash_sums USING btree (payment_method_id, COALESCE(holder_id, (0)::bigint), COALESCE(import_id, (0)::bigint));
+
 create table closed_disputes (
   call_id bigint not null,
   reason text not null,

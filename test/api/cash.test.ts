@@ -1,6 +1,8 @@
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { inSnapshot } from '../../src/core/database/transactions.ts';
+import { findHolderRows, findHolders, sumWithoutHolder } from '../../src/payments/cash/store.ts';
+import { sumCash } from '../../src/payments/cash/sums-commands.ts';
 import { CASH_CHECKS } from '../../src/reports/proof/cash-checks-store.ts';
 import { runCheck } from '../../src/reports/proof/store.ts';
 import { expectBooksToBalance } from '../support/books.ts';
@@ -631,6 +633,62 @@ describe('the rights and warnings', () => {
     expect(await rowOf(holder)).toMatchObject({ isAboveCeiling: true });
   });
 
+  it('warn in the answer to the payment that exceeds the ceiling, without asking for a confirmation', async () => {
+    const holder = await newHolder();
+    const record = async (amount: number, fields: object = {}) => {
+      const body = { accountId: account.id, amount, paymentMethodId: CASH, ...fields };
+      const answer = await service.call('POST', '/payments', body, { token: holder.token });
+      expect(answer.status, answer.text).toBe(201);
+      return answer.body.warnings.map(({ code }: { code: string }) => code);
+    };
+    expect(await record(999)).not.toContain('cash_above_ceiling');
+    expect(await record(1)).not.toContain('cash_above_ceiling');
+    const other = await newAccount(service);
+    expect(await record(2, { accountId: other.id, checks: 'confirm' })).toEqual(['cash_above_ceiling']);
+    const deposit = { paymentMethodId: CASH, slipNumber: `C${holder.id}`, amount: 900 };
+    await post(holder, '/cash/hand-overs', deposit);
+    expect(await record(3, { accountId: other.id })).toEqual([]);
+  });
+
+  it('warn about the first payment of a bulk call that exceeds the ceiling, and repeat the warning with the stored answer', async () => {
+    const holder = await newHolder('manager');
+    const { id: accountId } = await newAccount(service);
+    const items = [600, 400, 1].map((amount) => ({ accountId, amount, paymentMethodId: CASH }));
+    const headers = { 'idempotency-key': `ceiling-${holder.id}` };
+    const options = { token: holder.token, headers };
+    const send = () => service.call('POST', '/payments/bulk', { items }, options);
+    const { body: first } = await send();
+    const codes = first.data.items.map(({ warnings }: { warnings: { code: string }[] }) =>
+      warnings.map(({ code }) => code),
+    );
+    expect(codes).toEqual([[], [], ['cash_above_ceiling']]);
+    expect((await send()).body).toEqual(first);
+  });
+
+  it('warn about no payment of another method, of an API key, or of somebody who has not counted', async () => {
+    const holder = await newHolder('manager');
+    await payCash(holder, 5_000);
+    const starter = await newPerson('manager');
+    const { key } = await as({ token: service.adminToken }, 'POST', '/api-keys', {
+      name: `till ${Math.random()}`,
+      permissions: ['payments:record'],
+    });
+    for (const [token, paymentMethodId] of [
+      [holder.token, 1],
+      [starter.token, CASH],
+      [key, CASH],
+    ] as const) {
+      const { id: accountId } = await newAccount(service);
+      const answer = await service.call(
+        'POST',
+        '/payments',
+        { accountId, amount: 2_000, paymentMethodId },
+        { token },
+      );
+      expect([answer.status, answer.body.warnings]).toEqual([201, []]);
+    }
+  });
+
   it('show open cash-ups on Today', async () => {
     const holder = await newPerson('agent');
     await count(holder, 5);
@@ -648,6 +706,112 @@ describe('the rights and warnings', () => {
     expect((await off.call('GET', '/reports/today', undefined, { token })).body.data.cash).toBeNull();
   });
 });
+
+describe('the sums of cash', () => {
+  const sum = () => sumCash(service.context, new AbortController().signal);
+  const overview = () => as(manager, 'GET', '/cash/overview');
+
+  it('change nothing about the overview, at whatever time they are made', async () => {
+    const holder = await newHolder('agent', 100);
+    const late = await newPerson('agent');
+    const paymentId = await payCash(holder, 70);
+    await payCash(late, 15);
+    const before = await overview();
+    await sum();
+    expect(await overview()).toEqual(before);
+    expect(await rowOf(holder)).toMatchObject({ uncounted: 70, inHand: 170 });
+    expect(await rowOf(late)).toMatchObject({ isStarted: false, uncounted: 15, inHand: null });
+    await post(manager, `/payments/${paymentId}/reverse`, { reason: 'wrong account' });
+    await payCash(holder, 5);
+    expect(await rowOf(holder)).toMatchObject({ uncounted: 5, inHand: 105 });
+    await count(holder, 105);
+    await sum();
+    expect(await rowOf(holder)).toMatchObject({ uncounted: 0, inHand: 105, openDifference: 0 });
+  });
+
+  it('wait for payments that have taken their ids and are not committed yet', async () => {
+    const holder = await newHolder();
+    await sum();
+    let early: Promise<number> | undefined;
+    // A trigger of the test makes the payment of 11 wait after its entries are written.
+    await sql
+      .raw(`create function test_wait() returns trigger language plpgsql as
+        $$ begin perform pg_advisory_xact_lock(987654); return null; end $$;
+        create trigger zz_test_wait after insert on ledger_entries for each row
+        when (new.amount_minor in (1100, -1100)) execute function test_wait()`)
+      .execute(service.context.db);
+    try {
+      await service.context.db.transaction().execute(async (tx) => {
+        await sql`select pg_advisory_xact_lock(987654)`.execute(tx);
+        early = payCash(holder, 11, { accountId: (await newAccount(service)).id });
+        await eventually(async () => {
+          const { rows } = await sql<{ n: number }>`
+            select count(*)::int as n from pg_locks where locktype = 'advisory' and objid = 987654 and not granted`.execute(
+            service.context.db,
+          );
+          return rows[0]?.n;
+        }).toBe(1);
+        await payCash(holder, 7, { accountId: (await newAccount(service)).id });
+        await sum();
+        expect(await rowOf(holder)).toMatchObject({ uncounted: 7 });
+      });
+      await early;
+    } finally {
+      await sql
+        .raw('drop trigger zz_test_wait on ledger_entries; drop function test_wait()')
+        .execute(service.context.db);
+    }
+    expect(await rowOf(holder)).toMatchObject({ uncounted: 18 });
+    await sum();
+    expect(await rowOf(holder)).toMatchObject({ uncounted: 18 });
+    expect(await inSnapshot(service.context.db, checksThatFail)).toEqual([]);
+  });
+
+  it('spare the overview and the own page from reading cash payments again', async () => {
+    const holder = await newHolder('agent', 10);
+    await payCash(holder, 1);
+    await sum();
+    class Undo extends Error {}
+    let read = Number.NaN;
+    const work = service.context.db.transaction().execute(async (tx) => {
+      await sql`set local session_replication_role = replica`.execute(tx); // no trigger, no foreign key
+      await sql`
+        with p as (
+          insert into payments (account_id, amount_minor, payment_method_id, payment_date, status, source, created_by)
+          select ${account.id}, 100, ${CASH}, '2026-11-02', 'matched', 'manual', ${holder.id} from generate_series(1, 20000)
+          returning id)
+        insert into ledger_entries (event_id, event, ledger_account, payment_method_id, payment_id, amount_minor, value_date)
+        select -id, 'payment_received', 'clearing', ${CASH}, id, 100, '2026-11-02' from p`.execute(tx);
+      await sql`update cash_sum_progress set through_entry_id = (select max(id) from ledger_entries), next_entry_id = (select max(id) from ledger_entries)`.execute(
+        tx,
+      );
+      await sql`analyze payments, ledger_entries, cash_count_entries`.execute(tx);
+      const before = await rowsRead(tx);
+      await findHolders(tx);
+      await findHolderRows(tx, [holder.id]);
+      await sumWithoutHolder(tx);
+      read = (await rowsRead(tx)) - before;
+      throw new Undo();
+    });
+    await expect(work).rejects.toThrow(Undo);
+    expect(read).toBeLessThan(100);
+  });
+
+  async function rowsRead(tx: Parameters<typeof findHolders>[0]): Promise<number> {
+    const { rows } = await sql<{ n: number }>`
+      select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int as n from pg_stat_xact_user_tables
+      where relname in ('ledger_entries', 'payments', 'cash_count_entries')`.execute(tx);
+    return rows[0]?.n ?? Number.NaN;
+  }
+});
+
+async function checksThatFail(tx: Parameters<typeof runCheck>[0]): Promise<string[]> {
+  const names: string[] = [];
+  for (const check of CASH_CHECKS) {
+    if ((await runCheck(tx, check, null)).violationCount > 0) names.push(check.name);
+  }
+  return names;
+}
 
 describe('verify', () => {
   class Undo extends Error {}
@@ -733,6 +897,12 @@ describe('verify', () => {
       'update payments set created_by = (select max(id) from users) where id = (select min(payment_id) from cash_count_entries where payment_id is not null)',
       ['cash_counts'],
     ],
+    [
+      'a sum of cash',
+      'update cash_sums set sum_minor = sum_minor + 1 where holder_id is not null',
+      ['cash_sums'],
+    ],
+    ['a sum of cash that is gone', 'delete from cash_sums where holder_id is not null', ['cash_sums']],
   ])('finds %s', async (_name, damage, expected) => {
     // Rows to break, whatever ran before.
     const [holder, cashier] = [await newHolder('agent', 100), await newHolder('finance')];
@@ -754,6 +924,7 @@ describe('verify', () => {
     await post(holder, '/cash/hand-overs', { ...body, slipNumber: `W${holder.id}` });
     await payCash(cashier, 5);
     await count(cashier, 5);
+    await sumCash(service.context, new AbortController().signal);
     expect(await inSnapshot(service.context.db, checksThatFail)).toEqual([]);
     let failed: string[] = [];
     const work = service.context.db.transaction().execute(async (tx) => {
@@ -771,14 +942,6 @@ describe('verify', () => {
     await expect(work).rejects.toThrow(Undo);
     expect(failed).toEqual(expect.arrayContaining(expected));
   });
-
-  async function checksThatFail(tx: Parameters<typeof runCheck>[0]): Promise<string[]> {
-    const names: string[] = [];
-    for (const check of CASH_CHECKS) {
-      if ((await runCheck(tx, check, null)).violationCount > 0) names.push(check.name);
-    }
-    return names;
-  }
 
   it('is not needed to keep rows: the database refuses to change what has ended', async () => {
     const holder = await newHolder('agent', 100);

@@ -126,3 +126,17 @@ export function isAboveCeiling(
 ) {
   return cashCeilingMinor !== undefined && inHandMinor > cashCeilingMinor;
 }
+
+/**
+ * In hand = last counted + what no count has taken. Sums are texts, because a sum can be larger than an exact number.
+ * @returns null before the opening count.
+ */
+export function inHandOf({
+  countedMinor,
+  uncountedMinor,
+}: {
+  countedMinor: string | null;
+  uncountedMinor: string;
+}): Minor | null {
+  return countedMinor === null ? null : BigInt(countedMinor) + BigInt(uncountedMinor);
+}

@@ -1,4 +1,4 @@
-import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Db, Tx } from '../../core/database/db.ts';
 import { violatedUnique } from '../../core/database/postgres-errors.ts';
 import type { UserRole } from '../../core/database/tables.ts';
@@ -9,6 +9,7 @@ import type { ListPlan } from '../../core/lists/query.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
 import { type CashCountRow, type HandoverRow, type HolderKey, type SettlementRow, slipKey } from './rules.ts';
+import { findSummedThrough, postedCash } from './sums-store.ts';
 
 /** The differences of counts. That of an opening count is cash from before, unless finance said otherwise. */
 const IS_DIFFERENCE = sql`(c.number > 1 or c.is_earlier_cash is false)`;
@@ -91,33 +92,31 @@ export async function lockHolders(
 }
 
 /**
- * The committed clearing entries of cash methods that no count has taken yet, with their holders: who recorded the payment, or who
- * requested the refund. Entries of API keys and imports have no holder and are not included.
+ * The committed clearing entries of a holder that no count has taken yet: of payments that the holder recorded, and of refunds that the
+ * holder requested.
  *
  * Finds the entries by what is missing in `cash_count_entries`, and not by ids or times, because entries commit out of order. The
  * indexes of migration 0075 find the payments of a holder.
  */
-function uncounted(where: {
-  payments: RawBuilder<SqlBool>;
-  refunds: RawBuilder<SqlBool>;
-}): RawBuilder<unknown> {
-  const recorded = sql`p.source = 'manual' and p.created_by is not null and p.import_id is null`;
+function uncountedOf({ holderId, paymentMethodId }: HolderKey): RawBuilder<unknown> {
+  const recorded = sql`p.source = 'manual' and p.created_by = ${holderId}::bigint and p.import_id is null
+      and p.payment_method_id = ${paymentMethodId}::bigint`;
   return sql`
-    select e.id as entry_id, p.created_by as holder_id, e.payment_method_id, e.amount_minor, e.event, e.payment_id
+    select e.id as entry_id, e.amount_minor, e.event, e.payment_id
     from payments p
     join payment_methods pm on pm.id = p.payment_method_id and pm.cash
     join ledger_entries e on e.payment_id = p.id and e.ledger_account = 'clearing' and e.event = 'payment_received'
-    where ${recorded} and ${where.payments}
+    where ${recorded}
       and not exists (select from cash_count_entries t where t.payment_id = p.id and t.event = 'payment_received')
     union all
-    select e.id, p.created_by, e.payment_method_id, e.amount_minor, e.event, e.payment_id
+    select e.id, e.amount_minor, e.event, e.payment_id
     from payments p
     join payment_methods pm on pm.id = p.payment_method_id and pm.cash
     join ledger_entries e on e.payment_id = p.id and e.ledger_account = 'clearing' and e.event = 'payment_reversed'
-    where ${recorded} and p.status = 'reversed' and ${where.payments}
+    where ${recorded} and p.status = 'reversed'
       and not exists (select from cash_count_entries t where t.payment_id = p.id and t.event = 'payment_reversed')
     union all
-    select e.id, r.holder_id, e.payment_method_id, e.amount_minor, e.event, e.payment_id
+    select e.id, e.amount_minor, e.event, e.payment_id
     from (
       select m.id, m.payment_method_id, case when a.id is null then m.created_by else a.requested_by end as holder_id
       from credit_moves m left join approvals a on a.credit_move_id = m.id
@@ -125,15 +124,8 @@ function uncounted(where: {
     ) r
     join payment_methods pm on pm.id = r.payment_method_id and pm.cash
     join ledger_entries e on e.credit_move_id = r.id and e.ledger_account = 'clearing'
-    where r.holder_id is not null and ${where.refunds}
+    where r.holder_id = ${holderId}::bigint and r.payment_method_id = ${paymentMethodId}::bigint
       and not exists (select from cash_count_entries t where t.entry_id = e.id)`;
-}
-
-function uncountedOf({ holderId, paymentMethodId }: HolderKey): RawBuilder<unknown> {
-  return uncounted({
-    payments: sql`p.created_by = ${holderId}::bigint and p.payment_method_id = ${paymentMethodId}::bigint`,
-    refunds: sql`r.holder_id = ${holderId}::bigint and r.payment_method_id = ${paymentMethodId}::bigint`,
-  });
 }
 
 interface Taken {
@@ -531,71 +523,67 @@ export async function sumOpenDifference(tx: Tx, { holderId, paymentMethodId }: H
   return BigInt(rows[0]?.sum ?? 0);
 }
 
-const HOLDER_FIGURES = (found: RawBuilder<unknown>) => sql`
-  with found as materialized (${found}),
-  uncounted as (
-    select holder_id, payment_method_id, sum(amount_minor) as sum from (
-      select holder_id, payment_method_id, amount_minor from found
-      union all
-      select v.holder_id, v.payment_method_id, v.amount_minor from cash_moves v
-      where not exists (select from cash_count_moves t where t.move_id = v.id)
-    ) parts group by holder_id, payment_method_id),
-  differences as (
-    select holder_id, payment_method_id, sum(amount_minor) as sum from (
-      select c.holder_id, c.payment_method_id, c.difference_minor as amount_minor from cash_counts c where ${IS_DIFFERENCE}
-      union all
-      select s.holder_id, s.payment_method_id, -s.amount_minor from cash_settlements s where s.status = 'confirmed'
-    ) parts group by holder_id, payment_method_id),
+/** @param holder - a condition on the column of the holder. */
+const holderFigures = (through: number, holder: RawBuilder<unknown>) => sql`
+  with counts as (
+    select c.holder_id, c.payment_method_id, sum(c.entries_minor + c.moves_minor) as taken,
+      coalesce(sum(c.difference_minor) filter (where ${IS_DIFFERENCE}), 0) as differences
+    from cash_counts c where c.holder_id ${holder} group by c.holder_id, c.payment_method_id),
+  posted as (
+    select holder_id, payment_method_id, sum(amount_minor) as sum from (${postedCash(through, holder)}) parts
+    group by holder_id, payment_method_id),
+  moved as (
+    select v.holder_id, v.payment_method_id, sum(v.amount_minor) as sum from cash_moves v where v.holder_id ${holder}
+    group by v.holder_id, v.payment_method_id),
+  settled as (
+    select s.holder_id, s.payment_method_id, sum(s.amount_minor) as sum from cash_settlements s
+    where s.status = 'confirmed' and s.holder_id ${holder} group by s.holder_id, s.payment_method_id),
   holders as (
-    select user_id as holder_id, payment_method_id from cash_holders
-    union select holder_id, payment_method_id from uncounted)
+    select user_id as holder_id, payment_method_id from cash_holders where user_id ${holder}
+    union select holder_id, payment_method_id from posted)
   select k.holder_id as "holderId", k.payment_method_id as "paymentMethodId",
     u.first_name || ' ' || u.last_name as holder, u.role, u.active, m.name as method,
-    last.counted_minor::text as "countedMinor", last.created_at as "countedAt", o.id as "openCountId",
-    coalesce(n.sum, 0)::text as "uncountedMinor", coalesce(d.sum, 0)::text as "openDifferenceMinor"
+    last.counted_minor::text as "countedMinor", last.created_at as "countedAt",
+    case when last.status = 'open' then last.id end as "openCountId",
+    (coalesce(p.sum, 0) + coalesce(v.sum, 0) - coalesce(c.taken, 0))::text as "uncountedMinor",
+    (coalesce(c.differences, 0) - coalesce(s.sum, 0))::text as "openDifferenceMinor"
   from holders k join users u on u.id = k.holder_id
   join payment_methods m on m.id = k.payment_method_id and m.cash
   left join lateral (
-    select c.counted_minor, c.created_at from cash_counts c
-    where c.holder_id = k.holder_id and c.payment_method_id = k.payment_method_id order by c.number desc limit 1
+    select l.id, l.status, l.counted_minor, l.created_at from cash_counts l
+    where l.holder_id = k.holder_id and l.payment_method_id = k.payment_method_id order by l.number desc limit 1
   ) last on true
-  left join cash_counts o on o.holder_id = k.holder_id and o.payment_method_id = k.payment_method_id and o.status = 'open'
-  left join uncounted n on n.holder_id = k.holder_id and n.payment_method_id = k.payment_method_id
-  left join differences d on d.holder_id = k.holder_id and d.payment_method_id = k.payment_method_id`;
+  left join counts c on c.holder_id = k.holder_id and c.payment_method_id = k.payment_method_id
+  left join posted p on p.holder_id = k.holder_id and p.payment_method_id = k.payment_method_id
+  left join moved v on v.holder_id = k.holder_id and v.payment_method_id = k.payment_method_id
+  left join settled s on s.holder_id = k.holder_id and s.payment_method_id = k.payment_method_id`;
 
-/** The cash of all holders, in one snapshot. Reads all payments that staff recorded in cash: seconds after millions of them. */
+/**
+ * The cash of all holders. What no count has taken is all that was posted and moved, less what the counts took. It reads the sums and the
+ * entries since, and not all cash payments.
+ */
 export async function findHolders(db: Db): Promise<HolderRow[]> {
-  const all = uncounted({ payments: sql<SqlBool>`true`, refunds: sql<SqlBool>`true` });
+  const figures = holderFigures(await findSummedThrough(db), sql`is not null`);
   const { rows } = await sql<HolderRow>`
-    ${HOLDER_FIGURES(all)} order by u.active desc, u.first_name, u.last_name, k.holder_id, k.payment_method_id`.execute(
+    ${figures} order by u.active desc, u.first_name, u.last_name, k.holder_id, k.payment_method_id`.execute(
     db,
   );
   return rows;
 }
 
-/** The cash of one holder, for each method. */
-export async function findHolderRows(db: Db, holderId: number): Promise<HolderRow[]> {
-  const ofHolder = uncounted({
-    payments: sql`p.created_by = ${holderId}::bigint`,
-    refunds: sql`r.holder_id = ${holderId}::bigint`,
-  });
-  const { rows } = await sql<HolderRow>`
-    ${HOLDER_FIGURES(ofHolder)} where k.holder_id = ${holderId} order by k.payment_method_id`.execute(db);
+/** The cash of some holders, for each method. */
+export async function findHolderRows(db: Db, holderIds: readonly number[]): Promise<HolderRow[]> {
+  const figures = holderFigures(await findSummedThrough(db), sql`= any(${holderIds}::bigint[])`);
+  const { rows } = await sql<HolderRow>`${figures} order by k.holder_id, k.payment_method_id`.execute(db);
   return rows;
 }
 
 /** Cash that no person holds: recorded by API keys and imports. One row for each method. */
 export async function sumWithoutHolder(db: Db) {
+  const posted = postedCash(await findSummedThrough(db), sql`is null`);
   const { rows } = await sql<{ paymentMethodId: number; method: string; sumMinor: string }>`
-    select m.id as "paymentMethodId", m.name as method, coalesce(sum(e.amount_minor), 0)::text as "sumMinor"
-    from payment_methods m
-    join ledger_entries e on e.payment_method_id = m.id and e.ledger_account = 'clearing'
-    left join payments p on p.id = e.payment_id
-    left join credit_moves r on r.id = e.credit_move_id
-    left join approvals a on a.credit_move_id = r.id
-    where m.cash and case when e.payment_id is not null
-      then p.source <> 'manual' or p.created_by is null or p.import_id is not null
-      else r.import_id is not null or case when a.id is null then r.created_by is null else a.requested_by is null end end
+    select m.id as "paymentMethodId", m.name as method, sum(e.amount_minor)::text as "sumMinor"
+    from (${posted}) e join payment_methods m on m.id = e.payment_method_id and m.cash
     group by m.id, m.name order by m.id`.execute(db);
   return rows;
 }

@@ -1,9 +1,8 @@
 import { type Actor, amountOf, type Context, type Currency } from '../../core/context.ts';
 import { inSnapshot } from '../../core/database/transactions.ts';
 import { notFound } from '../../core/http/errors.ts';
-import type { Minor } from '../../core/values/money.ts';
 import { mayDo, rolesWith } from '../../rights.ts';
-import { hasLeft, isAboveCeiling, personOf, visibleTo } from './rules.ts';
+import { hasLeft, inHandOf, isAboveCeiling, personOf, visibleTo } from './rules.ts';
 import type { CashCount, Handover, Settlement } from './schema.ts';
 import {
   type CashUser,
@@ -18,7 +17,6 @@ import {
   findOpenHandovers,
   findReceivers,
   findSettlement,
-  type HolderRow,
   type ListedCount,
   type ListedHandover,
   type ListedSettlement,
@@ -137,7 +135,7 @@ export async function readOwnCash({ db, currency, config }: Context, actor: Acto
   const userId = personOf(actor);
   return inSnapshot(db, async (tx) => {
     const methods = await findCashMethods(tx);
-    const rows = new Map((await findHolderRows(tx, userId)).map((row) => [row.paymentMethodId, row]));
+    const rows = new Map((await findHolderRows(tx, [userId])).map((row) => [row.paymentMethodId, row]));
     const openHandovers = (await findOpenHandovers(tx, userId)).map((row) =>
       toHandover(row, actor, currency),
     );
@@ -210,11 +208,6 @@ export async function readOverview({ db, currency, config }: Context, actor: Act
   });
 }
 
-/** In hand = last counted + what no count has taken. Null before the opening count. */
-function inHandOf({ countedMinor, uncountedMinor }: HolderRow): Minor | null {
-  return countedMinor === null ? null : BigInt(countedMinor) + BigInt(uncountedMinor);
-}
-
 /** The cash work on the page Today. Null if cash counts are off, or if the caller counts no cash. */
 export async function readCashWork({ db, config }: Context, actor: Actor) {
   if (config.CASH_COUNTS === 'off' || actor.userId === null || !mayDo(actor, 'cash:count')) return null;
@@ -231,7 +224,7 @@ export async function cashLeftBehind(
   user: Pick<CashUser, 'id' | 'role' | 'active'>,
 ): Promise<string | undefined> {
   if (config.CASH_COUNTS === 'off' || !hasLeft(user)) return undefined;
-  const rows = await findHolderRows(db, user.id);
+  const rows = await findHolderRows(db, [user.id]);
   const open = rows.flatMap((row) => {
     const inHandMinor = inHandOf(row) ?? 0n;
     const isSettled = inHandMinor === 0n && row.openDifferenceMinor === '0' && row.openCountId === null;
