@@ -84,6 +84,7 @@ const SETTINGS = {
   timeZone: 'Africa/Nairobi',
   region: REGION,
   agentBackdatingDays: 7,
+  cashCeilingMinor: undefined,
   now: NOW,
 };
 

@@ -17,6 +17,9 @@ import {
   stillRunning,
 } from '../../core/http/idempotency.ts';
 import type { Log } from '../../core/log.ts';
+import type { Minor } from '../../core/values/money.ts';
+import { inHandOf } from '../cash/rules.ts';
+import { findHolderRows } from '../cash/store.ts';
 import { decideMatch, type Match, NO_MATCH, suggestedAccountIds } from '../matching/rules.ts';
 import { findCandidates, findCustomersOf, findRelatedAssignments } from '../matching/store.ts';
 import { decideNotification, incomingNotification } from '../notifications/rules.ts';
@@ -53,7 +56,7 @@ import {
   unlinkFromProvider,
   updateOutcome,
 } from './store.ts';
-import type { AlikePayment, PaymentWarning } from './warning-rules.ts';
+import type { EarlierPayment, PaymentWarning } from './warning-rules.ts';
 
 /** Posts the incoming payments of many requests in batches. */
 export type PostingQueue = Batcher<Incoming, Recorded>;
@@ -180,9 +183,10 @@ export async function postIncoming(
     BUSINESS_TIMEZONE: timeZone,
     PHONE_REGION: region,
     AGENT_BACKDATING_DAYS: agentBackdatingDays,
+    cashCeilingMinor,
   } = config;
-  const settings = { currency, timeZone, region, agentBackdatingDays, now: clock.now() };
-  const facts = await lockAndRead(tx, batch, timeZone);
+  const settings = { currency, timeZone, region, agentBackdatingDays, cashCeilingMinor, now: clock.now() };
+  const facts = await lockAndRead(tx, batch, config);
   const decisions = batch.map((incoming, at): Decision => {
     const own = facts[at];
     if (!own) throw new Error('The data needed to decide on an incoming payment was not loaded.');
@@ -192,13 +196,13 @@ export async function postIncoming(
       : decideNotification(incoming.notification, own, settings);
   });
   const ids = await nextPaymentIds(tx, decisions.filter((decision) => typeof decision === 'function').length);
-  const earlier: AlikePayment[] = [];
+  const earlier: EarlierPayment[] = [];
   const plans = decisions.map((decision) => {
     if (typeof decision !== 'function') return decision;
     const id = ids.shift();
     if (id === undefined) throw new Error('There are fewer ids than payments.');
     const plan = decision(id, earlier);
-    earlier.push(...((plan.event?.rows?.payments ?? []) as AlikePayment[]));
+    earlier.push(...((plan.event?.rows?.payments ?? []) as EarlierPayment[]));
     return plan;
   });
   const accounts = facts.flatMap((one) => ('account' in one && one.account ? [one.account] : []));
@@ -213,7 +217,12 @@ const LOCKED = new Error('another transaction has locked the reference, the key,
  * Locks and reads the data that the incoming payments need. If payments exclude each other, the first one gets the lock. The
  * others are `busy`, and the queue tries them again after the first one is committed.
  */
-async function lockAndRead(tx: Tx, batch: readonly Incoming[], timeZone: string): Promise<(Facts | Busy)[]> {
+async function lockAndRead(
+  tx: Tx,
+  batch: readonly Incoming[],
+  config: Context['config'],
+): Promise<(Facts | Busy)[]> {
+  const timeZone = config.BUSINESS_TIMEZONE;
   const keys = batch.map((incoming) => ('manual' in incoming ? incoming.keep?.key : undefined));
   const usedKeys = keys.flatMap((key) => key ?? []);
   const externalIdKeys = batch.map((incoming) =>
@@ -260,6 +269,7 @@ async function lockAndRead(tx: Tx, batch: readonly Incoming[], timeZone: string)
   const missingIds = [...namedIds, ...matchedIds].filter((id) => !accounts.has(id));
   const busyAccounts = missingIds.length > 0 ? await findExistingAccounts(tx, missingIds) : new Set<number>();
 
+  const cash = await readCashInHand(tx, batch, methods, config);
   const taken = new Set<string>();
   const shared = new Set<string>();
   const facts: (Facts | Busy)[] = [];
@@ -290,11 +300,42 @@ async function lockAndRead(tx: Tx, batch: readonly Incoming[], timeZone: string)
       suggestedCustomerIds: await findSuggestedCustomers(tx, incoming, match, known),
       alike: alike[at] ?? [],
       account: accountId === null ? undefined : accounts.get(accountId),
+      cashInHandMinor: cash[at],
       ...(sameExternalId !== undefined && { sameExternalId }),
       ...(answer && { answer: readAnswer(answer, key) }),
     });
   }
   return facts;
+}
+
+/**
+ * Reads the cash in the hands of those who record cash, to compare it with the ceiling. Undefined for other payments. Without a ceiling or
+ * a payment in cash, there is no statement.
+ */
+async function readCashInHand(
+  tx: Tx,
+  batch: readonly Incoming[],
+  methods: Facts['methods'],
+  { CASH_COUNTS, cashCeilingMinor }: Context['config'],
+): Promise<(Minor | undefined)[]> {
+  if (CASH_COUNTS === 'off' || cashCeilingMinor === undefined) return [];
+  const cashIds = new Set(methods.flatMap(({ id, cash }) => (cash ? id : [])));
+  const holders = batch.map((incoming) =>
+    'manual' in incoming && cashIds.has(incoming.manual.paymentMethodId)
+      ? incoming.manual.actor.userId
+      : null,
+  );
+  if (idsOf(holders).length === 0) return [];
+  const rows = await findHolderRows(tx, idsOf(holders));
+  return batch.map((incoming, at) => {
+    const row = rows.find(
+      ({ holderId, paymentMethodId }) =>
+        holderId === holders[at] &&
+        'manual' in incoming &&
+        paymentMethodId === incoming.manual.paymentMethodId,
+    );
+    return (row && inHandOf(row)) ?? undefined;
+  });
 }
 
 function idsOf(ids: readonly (number | null)[]): number[] {

@@ -30,7 +30,7 @@ import {
   recordedEvent,
   refuse,
 } from './rules.ts';
-import { findWarnings, refuseUnconfirmed } from './warning-rules.ts';
+import { findCashWarnings, findWarnings, refuseUnconfirmed } from './warning-rules.ts';
 
 // Decides the effects of a payment that staff record.
 
@@ -60,7 +60,7 @@ export function incomingManual(manual: ManualPayment, keep?: KeepAnswer): Incomi
 export function decideManual(
   manual: ManualPayment,
   keep: KeepAnswer | undefined,
-  { known, methods, answer, account, sameExternalId, alike }: Facts,
+  { known, methods, answer, account, sameExternalId, alike, cashInHandMinor }: Facts,
   settings: PlanSettings,
 ): Decision {
   const { currency, now } = settings;
@@ -85,7 +85,7 @@ export function decideManual(
     const findings = findWarnings(manual, booksOf(account), alike, earlier);
     const unconfirmed = refuseUnconfirmed(manual, findings, currency);
     if (unconfirmed) return refuse(unconfirmed);
-    const { warnings } = findings;
+    const warnings = [...findings.warnings, ...findCashWarnings(manual, cashInHandMinor, earlier, settings)];
     const payment = paymentRow(paymentId, now, {
       account_id: accountId,
       amount_minor: Number(amountMinor),

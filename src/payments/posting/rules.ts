@@ -20,7 +20,7 @@ import { isReportedId, referenceKey, reportedIds, similarKey } from '../../core/
 import { receivedEvent } from '../ledger-entry-rules.ts';
 import type { Interpretations, Match, matchColumns } from '../matching/rules.ts';
 import type { PaymentRow, RefusalReason } from '../rules.ts';
-import type { AlikePayment, Confirmation, PaymentWarning } from './warning-rules.ts';
+import type { AlikePayment, Confirmation, EarlierPayment, PaymentWarning } from './warning-rules.ts';
 
 // Types and functions that manual payments and notifications share. The decisions are in manual-payment-rules.ts and
 // ../notifications/rules.ts.
@@ -226,6 +226,8 @@ export interface Facts {
   suggestedCustomerIds: readonly number[];
   /** For a manual payment: see `findWarnings`. */
   alike: readonly AlikePayment[];
+  /** For a manual payment in cash: see `findCashWarnings`. */
+  cashInHandMinor?: Minor | undefined;
   /** The locked account of the manual payment or of the match. */
   account: AccountRow | undefined;
 }
@@ -238,6 +240,7 @@ export interface PlanSettings {
   region: string;
   /** For how many days back agents can record payments. */
   agentBackdatingDays: number;
+  cashCeilingMinor: Minor | undefined;
   now: Date;
 }
 
@@ -308,7 +311,7 @@ export const FUTURE_TIME = 'future_time';
  * A plan, or, for a new payment, a function that makes the plan from the id that the payment will get, and from the payments that
  * are posted before it in the same batch.
  */
-export type Decision = Plan | ((paymentId: number, earlier?: readonly AlikePayment[]) => Plan);
+export type Decision = Plan | ((paymentId: number, earlier?: readonly EarlierPayment[]) => Plan);
 
 export function refuse(error: AppError): Plan {
   return { result: { error } };

@@ -5,14 +5,18 @@ import type { PlainDate } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
 import { referenceKey } from '../../core/values/reference.ts';
 import { mayDo } from '../../rights.ts';
+import { isAboveCeiling } from '../cash/rules.ts';
 import type { PaymentRow } from '../rules.ts';
+import type { ManualPayment } from './rules.ts';
 
-// Finds what is unusual about a payment that staff record. The payment is posted nevertheless, unless its request asks for checks.
+// Finds what is unusual about a payment that staff record. The payment is posted nevertheless, unless its request asks for checks. No
+// check stops a payment because of the ceiling of cash.
 
 /** The meaning of each code. The sentences name no amounts, because a caller may not be allowed to read the account. */
 export const PAYMENT_WARNINGS = {
   above_balance: 'The amount is above the balance of the account, and the rest becomes credit.',
   same_payment: 'The account already has a payment of this amount on this day.',
+  cash_above_ceiling: 'The cash in your hand is above the ceiling of the company. Hand cash over.',
 } as const;
 export type PaymentWarningCode = keyof typeof PAYMENT_WARNINGS;
 export const PAYMENT_WARNING_CODES = Object.keys(PAYMENT_WARNINGS) as PaymentWarningCode[];
@@ -38,6 +42,9 @@ export type AlikePayment = Pick<
   PaymentRow,
   'id' | 'account_id' | 'amount_minor' | 'payment_date' | 'reference_key'
 >;
+
+/** A payment that is posted before this one in the same batch. */
+export type EarlierPayment = AlikePayment & Pick<PaymentRow, 'created_by' | 'payment_method_id'>;
 
 /** The fields of a manual payment on which warnings depend. */
 interface ManualFields {
@@ -103,6 +110,27 @@ export function refuseUnconfirmed(
     (confirmation.credit ?? 0) === credit;
   if (isConfirmed) return undefined;
   return unconfirmed(warnings, mayDo(actor, 'accounts:read') ? { balance, credit } : {});
+}
+
+/**
+ * Warns if the payment brings the cash in the hand of its recorder above the ceiling. It needs no confirmation, because the money was
+ * received already.
+ *
+ * @param inHandMinor - before the batch. Undefined if the payment is not cash, or its recorder counts no cash.
+ */
+export function findCashWarnings(
+  { actor, paymentMethodId, amountMinor }: Pick<ManualPayment, 'actor' | 'paymentMethodId' | 'amountMinor'>,
+  inHandMinor: Minor | undefined,
+  earlier: readonly EarlierPayment[],
+  settings: { cashCeilingMinor: Minor | undefined },
+): PaymentWarning[] {
+  if (inHandMinor === undefined) return [];
+  const ofBatch = earlier
+    .filter((one) => one.created_by === actor.userId && one.payment_method_id === paymentMethodId)
+    .reduce((sum, one) => sum + BigInt(one.amount_minor), 0n);
+  if (!isAboveCeiling(inHandMinor + ofBatch + amountMinor, settings)) return [];
+  const code = 'cash_above_ceiling';
+  return [{ code, message: PAYMENT_WARNINGS[code], paymentIds: [] }];
 }
 
 function isAlike(manual: ManualFields, other: AlikePayment): boolean {

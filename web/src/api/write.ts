@@ -34,6 +34,7 @@ export interface Write<Init, Data> {
  * all queries on the page are read again.
  * @param options.isRepeatable - must be false for a POST that refuses an Idempotency-Key, such as one that returns a secret. Its
  *   request is sent only once.
+ * @param options.onAnswer - gets the whole answer, for what is beside its data.
  * @param options.waitsForQueries - if false, `send` resolves when the answer arrives, before the queries are read again.
  */
 export function useWrite<Method extends WriteMethod, Path extends PathsWithMethod<Paths, Method>>(
@@ -41,7 +42,7 @@ export function useWrite<Method extends WriteMethod, Path extends PathsWithMetho
   path: Path,
   ...[options]: OptionsOf<Paths[Path], Method>
 ): Write<InitOf<Paths[Path], Method>, DataOf<Paths[Path], Method>> {
-  const { isRepeatable = true, waitsForQueries = true } = options ?? {};
+  const { isRepeatable = true, waitsForQueries = true, onAnswer } = options ?? {};
   const queries = useQueryClient();
   const running = useRef<Promise<unknown>>(undefined);
   const controller = useRef<AbortController>(undefined);
@@ -80,6 +81,7 @@ export function useWrite<Method extends WriteMethod, Path extends PathsWithMetho
       }
       if (error && isLeft.current && !leavesDoubt(error)) reportLeftFailure(error);
       if (error) throw error;
+      if (data) onAnswer?.(data as never);
       return data?.data;
     },
     onSuccess: () => {
@@ -126,14 +128,15 @@ function leavesDoubt(error: unknown): boolean {
   return isErrorBody(error) && ['INTERNAL_ERROR', 'UNAUTHORIZED'].includes(error.error.code);
 }
 
-interface WaitOption {
+interface AnswerOptions<Item, Method extends WriteMethod> {
   waitsForQueries?: boolean;
+  onAnswer?(answer: BodyOf<Item, Method>): void;
 }
 
 type OptionsOf<Item, Method extends WriteMethod> =
   AcceptsKey<Item, Method> extends true
-    ? [options?: WaitOption & { isRepeatable?: true }]
-    : [options: WaitOption & { isRepeatable: false }];
+    ? [options?: AnswerOptions<Item, Method> & { isRepeatable?: true }]
+    : [options: AnswerOptions<Item, Method> & { isRepeatable: false }];
 
 /** PUT and DELETE are repeatable without a key. */
 type AcceptsKey<Item, Method extends WriteMethod> = Method extends 'post'
@@ -152,11 +155,14 @@ type AnswerOf<Operation> = Operation extends { responses: infer Responses }
   ? Responses[keyof Responses & (200 | 201 | 202)]
   : never;
 
-type DataOf<Item, Method extends WriteMethod> = Method extends keyof Item
-  ? AnswerOf<Item[Method]> extends { content: { 'application/json': { data: infer Data } } }
-    ? Data
-    : undefined
+type BodyOf<Item, Method extends WriteMethod> = Method extends keyof Item
+  ? AnswerOf<Item[Method]> extends { content: { 'application/json': infer Body } }
+    ? Body
+    : never
   : never;
+
+type DataOf<Item, Method extends WriteMethod> =
+  BodyOf<Item, Method> extends { data: infer Data } ? Data : undefined;
 
 /** `client.request` without the types of its paths, because TypeScript cannot apply them to a type parameter. */
 const request = client.request as unknown as (

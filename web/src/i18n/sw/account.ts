@@ -70,6 +70,7 @@ export const account: Record<keyof typeof en, string> = {
   'account.pay.unusual': 'Bado hayajaingizwa. Je, ni sahihi?',
   'account.pay.unusual.above_balance':
     '{amount} ni zaidi ya deni lililobaki la {balance}. Kinachozidi kitakuwa salio la ziada la mteja.',
+  'account.pay.unusual.cash_above_ceiling': 'Pesa taslimu mkononi mwako ni nyingi mno: zikabidhi.',
   'account.pay.unusual.same_payment': 'Akaunti tayari ina malipo ya {amount} tarehe {date}.',
   'account.pay.unusual.payment': 'Onyesha malipo {id}',
   'account.pay.confirm': 'Ingiza hata hivyo',

@@ -18,7 +18,12 @@ interface PaymentDialogProps {
 }
 
 export function PaymentDialog({ account, onClose }: PaymentDialogProps) {
-  const record = useWrite('post', '/api/payments');
+  const isAboveCeiling = useRef(false);
+  const record = useWrite('post', '/api/payments', {
+    onAnswer: ({ warnings }) => {
+      isAboveCeiling.current = warnings.some(({ code }) => code === 'cash_above_ceiling');
+    },
+  });
   const { today } = settings();
   const { methods, earliest } = useRecordableMethods();
   const last = methods.some(({ id }) => String(id) === lastMethod()) ? lastMethod() : '';
@@ -45,7 +50,10 @@ export function PaymentDialog({ account, onClose }: PaymentDialogProps) {
       onDone={(payment) => {
         keepLastMethod(payment.paymentMethodId);
         toast({
-          text: t('account.pay.done', { amount: format.money(payment.amount) }),
+          text: [
+            t('account.pay.done', { amount: format.money(payment.amount) }),
+            ...(isAboveCeiling.current ? [t('account.pay.unusual.cash_above_ceiling')] : []),
+          ].join(' '),
           action: { label: t('receipt.print'), run: () => void printReceipt(payment.id, 'roll') },
           seconds: 15,
         });
