@@ -518,6 +518,47 @@ describe('a settlement', () => {
     expect(await post(finance, path, { reason: 'wrong amount' })).toMatchObject({ status: 'rejected' });
   });
 
+  it('says what the caller may do with it, as hand-overs and opening counts do', async () => {
+    const holder = await newHolder('finance', 100);
+    const short = await count(holder, 70);
+    await post(holder, `/cash/counts/${short.id}/explain`, { reason: 'lost' });
+    const settlement = await post(
+      finance,
+      '/cash/settlements',
+      settlementOf(holder, { kind: 'difference', amount: -30 }),
+    );
+    const deposit = { paymentMethodId: CASH, slipNumber: `M${holder.id}`, amount: 20 };
+    const handover = await post(holder, '/cash/hand-overs', deposit);
+    const starter = await newPerson('finance');
+    const opening = await count(starter, 5);
+    const settlementPath = `/cash/settlements/${settlement.id}`;
+    const seenBy = async (person: Person) => {
+      const { mayConfirm, mayReject } = await as(person, 'GET', settlementPath);
+      const { mayDecide } = await as(person, 'GET', `/cash/hand-overs/${handover.id}`);
+      const { mayConfirm: mayOpen } = await as(person, 'GET', `/cash/counts/${opening.id}`);
+      return { mayConfirm, mayReject, mayDecide, mayOpen };
+    };
+    const nothing = { mayConfirm: false, mayReject: false, mayDecide: false, mayOpen: false };
+    expect(await seenBy(holder)).toEqual({ ...nothing, mayOpen: true });
+    expect(await seenBy(starter)).toEqual({
+      mayConfirm: true,
+      mayReject: true,
+      mayDecide: true,
+      mayOpen: false,
+    });
+    expect(await seenBy(finance)).toEqual({
+      mayConfirm: false,
+      mayReject: true,
+      mayDecide: true,
+      mayOpen: true,
+    });
+    expect(await seenBy(manager)).toEqual({ ...nothing, mayConfirm: true, mayReject: true });
+    await post(finance, `${settlementPath}/reject`, { reason: 'wrong' });
+    await post(finance, `/cash/hand-overs/${handover.id}/reject`, { reason: 'no such slip' });
+    await post(finance, `/cash/counts/${opening.id}/confirm`, { isEarlierCash: true });
+    for (const person of [starter, finance, manager]) expect(await seenBy(person)).toEqual(nothing);
+  });
+
   /** The number of statements that wait for the lock of a count. */
   async function waitingForCount(): Promise<number> {
     const { rows } = await sql<{ n: number }>`

@@ -130,8 +130,12 @@ export function cashRoutes(api: Api, context: Context): void {
       },
     },
     async (request) => {
-      const page = await listCounts(db, request.query, visibleTo(actorOf(request)));
-      return okList({ ...page, rows: page.rows.map((row) => toCashCount(row, currency)) }, 'Counts found.');
+      const actor = actorOf(request);
+      const page = await listCounts(db, request.query, visibleTo(actor));
+      return okList(
+        { ...page, rows: page.rows.map((row) => toCashCount(row, actor, currency)) },
+        'Counts found.',
+      );
     },
   );
 

@@ -101,6 +101,15 @@ export function requireSecondPerson(actor: Actor, involved: readonly (number | n
   throw new AppError('FORBIDDEN', 'You may not decide on your own cash, or on your own request.');
 }
 
+/** Whether `requireSecondPerson` accepts the actor, who also needs the permission. */
+export function maySecond(
+  actor: Pick<Actor, 'userId'> & Parameters<typeof mayDo>[0],
+  permission: Permission,
+  involved: readonly (number | null)[],
+): boolean {
+  return actor.userId !== null && !involved.includes(actor.userId) && mayDo(actor, permission);
+}
+
 /** A bank slip in the form in which it must be unique. */
 export function slipKey(slipNumber: string): string {
   return slipNumber.toUpperCase().replaceAll(/[^\p{L}\p{N}]/gu, '');

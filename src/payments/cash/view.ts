@@ -2,7 +2,7 @@ import { type Actor, amountOf, type Context, type Currency } from '../../core/co
 import { inSnapshot } from '../../core/database/transactions.ts';
 import { notFound } from '../../core/http/errors.ts';
 import { mayDo, rolesWith } from '../../rights.ts';
-import { hasLeft, inHandOf, isAboveCeiling, personOf, visibleTo } from './rules.ts';
+import { hasLeft, inHandOf, isAboveCeiling, maySecond, personOf, visibleTo } from './rules.ts';
 import type { CashCount, Handover, Settlement } from './schema.ts';
 import {
   type CashUser,
@@ -23,7 +23,7 @@ import {
   sumWithoutHolder,
 } from './store.ts';
 
-export function toCashCount(row: ListedCount, currency: Currency): CashCount {
+export function toCashCount(row: ListedCount, actor: Actor, currency: Currency): CashCount {
   const amount = (minor: number | null) => amountOf(minor ?? 0, currency);
   return {
     id: row.id,
@@ -43,6 +43,10 @@ export function toCashCount(row: ListedCount, currency: Currency): CashCount {
     reason: row.reason,
     countedBy: row.counter,
     confirmedBy: row.confirmer,
+    mayConfirm:
+      row.status === 'open' &&
+      row.number === 1 &&
+      maySecond(actor, 'cash:confirm', [row.holder_id, row.counted_by]),
     currency: currency.code,
     closedAt: row.closed_at,
     createdAt: row.created_at,
@@ -70,6 +74,7 @@ export function toHandover(row: ListedHandover, actor: Actor, currency: Currency
     statementDate: row.statement_date,
     statementText: row.statement_text,
     reason: row.reason,
+    mayDecide: row.status === 'deposited' && maySecond(actor, 'cash:confirm', [row.from_user_id]),
     currency: currency.code,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
@@ -77,7 +82,7 @@ export function toHandover(row: ListedHandover, actor: Actor, currency: Currency
 }
 
 export function toSettlement(row: ListedSettlement, actor: Actor, currency: Currency): Settlement {
-  const isInvolved = actor.userId === row.requested_by || actor.userId === row.holder_id;
+  const isRequested = row.status === 'requested';
   return {
     id: row.id,
     kind: row.kind,
@@ -94,8 +99,8 @@ export function toSettlement(row: ListedSettlement, actor: Actor, currency: Curr
     decidedBy: row.decider,
     decidedAt: row.decided_at,
     decisionReason: row.decision_reason,
-    mayConfirm:
-      row.status === 'requested' && actor.userId !== null && !isInvolved && mayDo(actor, 'cash:settle'),
+    mayConfirm: isRequested && maySecond(actor, 'cash:settle', [row.requested_by, row.holder_id]),
+    mayReject: isRequested && maySecond(actor, 'cash:settle', [row.holder_id]),
     currency: currency.code,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
@@ -107,7 +112,7 @@ export async function readCount({ db, currency }: Context, actor: Actor, id: num
   const row = await findCount(db, id);
   const visible = visibleTo(actor);
   if (!row || (visible !== 'all' && row.holder_id !== visible.userId)) throw notFound('cash_count', id);
-  return toCashCount(row, currency);
+  return toCashCount(row, actor, currency);
 }
 
 /** @throws AppError NOT_FOUND, also for a hand-over that the actor may not see. */
@@ -151,7 +156,7 @@ export async function readOwnCash({ db, currency, config }: Context, actor: Acto
         isStarted: last !== undefined,
         lastCounted: last ? amountOf(last.counted_minor, currency) : null,
         lastCountedAt: last?.created_at ?? null,
-        openCount: open ? toCashCount(open, currency) : null,
+        openCount: open ? toCashCount(open, actor, currency) : null,
         openDifference: amountOf(BigInt(row?.openDifferenceMinor ?? 0), currency),
         isAboveCeiling: row !== undefined && isAboveCeiling(inHandOf(row) ?? 0n, config),
       });

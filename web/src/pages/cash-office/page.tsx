@@ -157,8 +157,6 @@ function holderColumns(open: (opened: Opened) => void): Column<Holder>[] {
 }
 
 function depositColumns(open: (opened: Opened) => void): Column<Handover>[] {
-  const isConfirming = may('cash:confirm');
-  const ownId = currentSession()?.user.id;
   return [
     { name: 'from', label: t('cash.holder'), show: ({ from }) => from },
     {
@@ -173,8 +171,7 @@ function depositColumns(open: (opened: Opened) => void): Column<Handover>[] {
       label: '',
       onPhone: 'plain',
       show: (handover) =>
-        isConfirming &&
-        handover.fromUserId !== ownId && (
+        handover.mayDecide && (
           <>
             <Button onClick={() => open({ what: 'confirm', handover })}>{t('cash.confirm')}</Button>
             <Button kind="quiet" onClick={() => open({ what: 'reject', handover })}>
@@ -187,8 +184,6 @@ function depositColumns(open: (opened: Opened) => void): Column<Handover>[] {
 }
 
 function countColumns(open: (opened: Opened) => void): Column<Count>[] {
-  const isConfirming = may('cash:confirm');
-  const ownId = currentSession()?.user.id;
   return [
     { name: 'holder', label: t('cash.holder'), show: ({ holder }) => holder },
     moneyColumn<Count>('counted', t('cash.counted'), ({ counted }) => counted),
@@ -201,9 +196,7 @@ function countColumns(open: (opened: Opened) => void): Column<Count>[] {
       label: '',
       onPhone: 'plain',
       show: (count) =>
-        isConfirming &&
-        count.isOpening &&
-        count.holderId !== ownId && (
+        count.mayConfirm && (
           <Button onClick={() => open({ what: 'opening', count })}>{t('cash.confirm')}</Button>
         ),
     },
@@ -230,9 +223,11 @@ function settlementColumns(open: (opened: Opened) => void): Column<Settlement>[]
           {settlement.mayConfirm && (
             <Button onClick={() => open({ what: 'decide', settlement })}>{t('cash.confirm')}</Button>
           )}
-          <Button kind="quiet" onClick={() => open({ what: 'refuse', settlement })}>
-            {t('cash.reject')}
-          </Button>
+          {settlement.mayReject && (
+            <Button kind="quiet" onClick={() => open({ what: 'refuse', settlement })}>
+              {t('cash.reject')}
+            </Button>
+          )}
         </>
       ),
     },
