@@ -232,6 +232,7 @@ create table approvals (
 CREATE INDEX approvals_account ON public.approvals USING btree (account_id, id);
 CREATE INDEX approvals_created ON public.approvals USING btree (created_at, id);
 CREATE INDEX approvals_credit_move ON public.approvals USING btree (credit_move_id) WHERE (credit_move_id IS NOT NULL);
+CREATE INDEX approvals_payment ON public.approvals USING btree (payment_id) WHERE (payment_id IS NOT NULL);
 CREATE UNIQUE INDEX approvals_pending_account ON public.approvals USING btree (account_id) WHERE ((status = 'pending'::approval_status) AND (payment_id IS NULL));
 CREATE UNIQUE INDEX approvals_pending_payment ON public.approvals USING btree (payment_id) WHERE ((status = 'pending'::approval_status) AND (payment_id IS NOT NULL));
 

@@ -26,14 +26,19 @@ const monday = (column: string) => sql`date_trunc('week', ${sql.ref(column)})::d
 const IS_CONTACT = sql`c.result in ${literalList(CONTACTS)}`;
 
 /**
- * Money that the officer of a promise neither recorded nor assigned nor corrected, so that officers cannot keep promises themselves.
- * This is also true for what they did to a payment that another payment corrects.
+ * Money that the officer of a promise neither recorded nor assigned nor corrected, so that officers cannot keep promises themselves. A
+ * correction that somebody else approved is also the officer's, if the officer requested it. This is also true for what they did to a
+ * payment that another payment corrects.
  */
 const BY_OTHERS = sql<boolean>`(
   m.created_by is distinct from p.created_by and not exists (
     ${versionsOf(sql`m.payment_id`)}
     select from versions join audit_entries e on e.resource = 'payment' and e.resource_id = versions.id
-    where e.action in ('payment.record', 'payment.assign', 'payment.correct') and e.actor_user_id = p.created_by))`;
+    where e.action in ('payment.record', 'payment.assign', 'payment.correct') and e.actor_user_id = p.created_by)
+  and not exists (
+    ${versionsOf(sql`m.payment_id`)}
+    select from versions join approvals r on r.payment_id = versions.id
+    where r.action = 'correct_payment' and r.status = 'approved' and r.responsible_user_id = p.created_by))`;
 
 /** When the money of the payment y was recorded for the first time. */
 const FIRST_RECORDED_AT = sql`(${versionsOf(sql`y.id`)} select min(created_at) from versions)`;
