@@ -9,6 +9,7 @@ import {
   runJobs,
   setToday,
   signUp,
+  startInstanceForTest,
   useInstance,
   useService,
   wrongFields,
@@ -476,13 +477,40 @@ describe('a promise', () => {
     expect(await statesOf(id)).toEqual(['replaced', 'broken', 'broken', 'open']);
   });
 
-  it('that is already whole stays open beside the next one', async () => {
+  it('that is already whole ends as kept when the next one is made, so that only one is open', async () => {
+    const { id } = await lateAccount();
+    at('09:00:00');
+    await promise(id, 400, '2026-11-05');
+    at('09:01:00');
+    const payment = await pay(service, id, 400);
+    at('09:02:00');
+    await promise(id, 400, '2026-11-06');
+    expect(await statesOf(id)).toEqual(['kept', 'open']);
+    await dataOf(service.call('POST', `/payments/${payment.id}/reverse`, { reason: 'another customer' }));
+    expect(await statesOf(id)).toEqual(['replaced', 'open']);
+    at('09:03:00');
+    await pay(service, id, 400);
+    setToday(service, '2026-11-07');
+    expect(await statesOf(id)).toEqual(['replaced', 'kept']);
+  });
+
+  it('is the only open one of its account, also if two users save one at the same time', async () => {
+    const [one, two] = [await newOfficer(), await newOfficer()];
     const { id } = await lateAccount();
     await promise(id, 400, '2026-11-05');
     await pay(service, id, 400);
-    await promise(id, 400, '2026-11-06');
-    setToday(service, '2026-11-07');
-    expect(await statesOf(id)).toEqual(['kept', 'broken']);
+    const body = {
+      accountId: id,
+      result: 'promise',
+      kind: 'visit',
+      promise: { amount: 400, date: '2026-11-06' },
+    };
+    const answers = await Promise.all([
+      service.call('POST', '/calls', body, { token: one.token }),
+      other.call('POST', '/calls', body, { token: two.token }),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([201, 201]);
+    expect((await statesOf(id)).filter((state) => state === 'open')).toHaveLength(1);
   });
 
   it.each(['cancelled', 'repossessed', 'written_off'])(
@@ -599,6 +627,36 @@ describe('the results of officers', () => {
     expect(await shareOf()).toBe(0);
     await correct(corrected.id, 450);
     expect(await shareOf()).toBe(0);
+  });
+
+  it('leave out payments whose correction the officer requested and another person approved', async () => {
+    const limited = await startInstanceForTest(service, { APPROVAL_LIMIT: '1' });
+    const manager = await newOfficer({ role: 'manager' });
+    const shareOf = async () => {
+      const { rows } = await dataOf(service.call('GET', '/call-results?from=2026-11-02'));
+      return rows.find(({ userId }: { userId: number }) => userId === manager.id).keptShare.numerator;
+    };
+    const accounts = [await lateAccount(), await lateAccount()];
+    for (const { id } of accounts)
+      await saved(id, { result: 'promise', promise: { amount: 400, date: '2026-11-05' } }, manager.token);
+    setToday(service, '2026-11-04');
+    for (const [at, decision] of ['approve', 'reject'].entries()) {
+      const payment = await pay(service, accounts[at]?.id ?? 0, at === 0 ? 10 : 400);
+      const path = `/payments/${payment.id}/correct-amount`;
+      const body = { amount: at === 0 ? 400 : 10, reason: 'typed wrongly' };
+      const request = await dataOf(limited.call('POST', path, body, { token: manager.token }), 202);
+      const reason = decision === 'reject' ? { reason: 'it is right' } : undefined;
+      await dataOf(
+        limited.call('POST', `/approvals/${request.id}/${decision}`, reason, { token: service.adminToken }),
+      );
+    }
+    setToday(service, '2026-11-06');
+    for (const { id } of accounts) {
+      const [shown] = await dataOf(service.call('GET', `/promises?filter[accountId]=${id}`));
+      expect(shown.state).toBe('kept');
+    }
+    // Only the payment whose correction was rejected is left as it was.
+    expect(await shareOf()).toBe(1);
   });
 
   it('give each payment once, to the officer of the latest contact within seven days', async () => {

@@ -71,8 +71,8 @@ export async function recordCall(context: Context, actor: Actor, body: NewCall) 
 }
 
 /**
- * Makes a promise. An open promise of the account is replaced, unless its whole amount has come: it then stays open until its date, and
- * is kept.
+ * Makes a promise, which ends the open promise of the account: that one is kept if its whole amount has come, else replaced. The
+ * transaction has locked the account (`lockStates`), so that two calls at once do not both find none.
  */
 async function makePromise(
   tx: Tx,
@@ -94,8 +94,7 @@ async function makePromise(
     limits,
     (minor) => `${amountOf(minor, currency)} ${currency.code}`,
   );
-  const open = (await findOpenPromises(tx, [accountId], day)).get(accountId);
-  const replacesId = open && !open.is_whole ? open.id : null;
+  const replacesId = (await findOpenPromises(tx, [accountId], day)).get(accountId)?.id ?? null;
   const promise = { callId, accountId, amountMinor, madeOn: day, dueOn, replacesId, createdBy: userId };
   const promiseId = await insertPromise(tx, promise);
   return {

@@ -32,7 +32,7 @@ export const CustomerPromise = Type.Object(
     }),
     state: Choice('PromiseState', PROMISE_STATES, {
       description:
-        'Derived from the money of the account, as known now. `open` until the end of the date. `kept`: the whole amount came, or the account was paid off. `partly_kept`: a part of it came. `void`: the account was cancelled, written off or repossessed by then, or the call was saved by mistake. `replaced`: the customer made another promise in time. A promise that replaced another one, and was replaced, is `broken`.',
+        'Derived from the money of the account, as known now. `open` until the end of the date. `kept`: the whole amount came, or the account was paid off. `partly_kept`: a part of it came. `void`: the account was cancelled, written off or repossessed by then, or the call was saved by mistake. `replaced`: the customer made another promise in time. A promise that replaced another one, and was replaced, is `broken`. If the whole amount had come before, it is `kept`. An account has at most one open promise.',
     }),
     collected: Type.Number({
       description:

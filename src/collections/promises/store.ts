@@ -31,7 +31,8 @@ const isRecordedBefore = (instant: RawBuilder<unknown>) => sql<boolean>`exists (
 
 /**
  * SQL `from …` for promises p with the facts that their states depend on: the money m of the account that counts for the promise, the
- * money that the account had by the date of the promise, its status then, and whether another promise replaced this one.
+ * money that the account had by the date of the promise, its status then, and when another promise replaced this one. Of the money, only
+ * what was recorded until then counts.
  *
  * @param isCounted - a further condition on the money m that was recorded since the promise.
  */
@@ -41,6 +42,17 @@ export function promisesWithFacts(isCounted: RawBuilder<boolean> = sql`true`): R
     join accounts a on a.id = p.account_id
     left join call_mistakes x on x.call_id = p.call_id
     cross join lateral (
+      select (
+        select s.to_status from account_status_changes s
+        where s.account_id = p.account_id and s.changed_on <= p.due_on
+        order by s.id desc limit 1
+      ) as status_then,
+      (
+        select min(n.created_at) from promises n left join call_mistakes nx on nx.call_id = n.call_id
+        where n.replaces_id = p.id and nx.call_id is null
+      ) as replaced_at
+    ) facts
+    cross join lateral (
       select
         coalesce(sum(m.amount_minor) filter (
           where m.value_date >= p.made_on and m.created_at >= p.created_at and not ${isRecordedBefore(sql`p.created_at`)}
@@ -48,18 +60,8 @@ export function promisesWithFacts(isCounted: RawBuilder<boolean> = sql`true`): R
         coalesce(sum(m.amount_minor), 0)::bigint as paid_minor
       from account_money m
       where m.account_id = p.account_id and m.value_date <= p.due_on and (m.created_at < p.created_at or ${isCounted})
-    ) money
-    cross join lateral (
-      select (
-        select s.to_status from account_status_changes s
-        where s.account_id = p.account_id and s.changed_on <= p.due_on
-        order by s.id desc limit 1
-      ) as status_then,
-      exists (
-        select from promises n left join call_mistakes nx on nx.call_id = n.call_id
-        where n.replaces_id = p.id and nx.call_id is null
-      ) as is_replaced
-    ) facts`;
+        and (facts.replaced_at is null or m.created_at <= facts.replaced_at)
+    ) money`;
 }
 
 const IS_WHOLE = sql`(money.collected_minor >= p.amount_minor or money.paid_minor >= a.total_minor)`;
@@ -71,7 +73,8 @@ const IS_WHOLE = sql`(money.collected_minor >= p.amount_minor or money.paid_mino
 export function stateOn(day: PlainDate): RawBuilder<PromiseState> {
   return sql<PromiseState>`(case
     when x.call_id is not null then 'void'
-    when facts.is_replaced then case when p.replaces_id is null then 'replaced' else 'broken' end
+    when facts.replaced_at is not null then case
+      when ${IS_WHOLE} then 'kept' when p.replaces_id is null then 'replaced' else 'broken' end
     when p.due_on >= ${sql.lit(day)}::date then 'open'
     when facts.status_then in ${literalList(VOID_STATUSES)} then 'void'
     when ${IS_WHOLE} then 'kept'
@@ -118,10 +121,10 @@ export async function findPromises(db: Db, ids: readonly number[], day: PlainDat
   return rows;
 }
 
-/** The open promise of each account. A promise that is already whole stays open until its date, but another one can follow it. */
+/** The open promise of each account. There is at most one: the next promise ends it, also if its whole amount has come. */
 export async function findOpenPromises(db: Db, accountIds: readonly number[], day: PlainDate) {
-  const { rows } = await sql<PromiseRow & { is_whole: boolean }>`
-    select distinct on (p.account_id) promise.*, ${IS_WHOLE} as is_whole
+  const { rows } = await sql<PromiseRow>`
+    select distinct on (p.account_id) promise.*
     ${promisesWithFacts()}
     cross join lateral (
       select p.id, p.call_id, p.account_id, p.amount_minor, p.made_on, p.due_on, p.replaces_id, p.created_by, p.created_at,
