@@ -695,6 +695,16 @@ create table events (
   constraint events_pkey PRIMARY KEY (id)
 );
 
+create table hidden_call_notes (
+  call_id bigint not null,
+  reason text not null,
+  created_by bigint not null,
+  created_at timestamp(3) with time zone not null default business_now(),
+  constraint hidden_call_notes_call_id_fkey FOREIGN KEY (call_id) REFERENCES calls(id),
+  constraint hidden_call_notes_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint hidden_call_notes_pkey PRIMARY KEY (call_id)
+);
+
 create table idempotency_keys (
   path text not null,
   key text not null,
@@ -2073,6 +2083,8 @@ CREATE TRIGGER customers_external_id BEFORE INSERT OR UPDATE OF external_id ON p
 
 CREATE TRIGGER employees_external_id BEFORE INSERT OR UPDATE OF external_id ON public.employees FOR EACH ROW WHEN (((new.external_id IS NOT NULL) AND (new.import_id IS NULL))) EXECUTE FUNCTION external_id_is_taken();
 
+CREATE TRIGGER hidden_call_notes_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.hidden_call_notes FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
+
 CREATE TRIGGER invoice_items_frozen BEFORE DELETE OR UPDATE OR TRUNCATE ON public.invoice_items FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
 
 CREATE TRIGGER invoice_items_sum AFTER INSERT ON public.invoice_items REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION invoice_lines_must_sum();
@@ -2089,9 +2101,9 @@ CREATE TRIGGER ledger_entries_leave_with_their_import AFTER DELETE ON public.led
 
 CREATE TRIGGER ledger_events_balance AFTER INSERT ON public.ledger_entries REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION ledger_events_must_balance();
 
-CREATE TRIGGER note_is_kept BEFORE DELETE ON public.notes FOR EACH ROW EXECUTE FUNCTION note_is_kept();
-
 CREATE TRIGGER note_is_kept BEFORE DELETE OR UPDATE ON public.note_corrections FOR EACH ROW EXECUTE FUNCTION note_is_kept();
+
+CREATE TRIGGER note_is_kept BEFORE DELETE ON public.notes FOR EACH ROW EXECUTE FUNCTION note_is_kept();
 
 CREATE TRIGGER notifications_key BEFORE INSERT ON public.notifications FOR EACH ROW WHEN ((new.trans_id <> without_quotes(new.trans_id))) EXECUTE FUNCTION notifications_key_has_no_quotes();
 

@@ -221,6 +221,7 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'GET /calls/:id': ALL_BUT_SELLERS,
   'POST /calls/:id/mark-mistake': ['admin', 'manager', 'collector'],
   'POST /calls/:id/close-dispute': ['admin', 'manager'],
+  'POST /calls/:id/hide-note': ['admin', 'manager'],
   'GET /promises': ALL_BUT_SELLERS,
   'GET /call-results': ALL_BUT_SELLERS, // collectors see only their own results
   'GET /search': EVERYONE, // each type also needs its own permission
@@ -277,6 +278,7 @@ const NO_API_KEY = [
   'POST /calls',
   'POST /calls/:id/mark-mistake',
   'POST /calls/:id/close-dispute',
+  'POST /calls/:id/hide-note',
   'GET /webhook-endpoints',
   'POST /webhook-endpoints',
   'GET /webhook-endpoints/:id',
@@ -336,6 +338,7 @@ const RIGHT_BODY: Record<string, object> = {
   'PUT /call-list/assignments': { accountIds: [1], userId: null },
   'POST /calls': { accountId: 1, result: 'no_answer' },
   'POST /calls/:id/close-dispute': { reason: 'none' },
+  'POST /calls/:id/hide-note': { reason: 'none' },
   'POST /payments': { accountId: 1, amount: 1, paymentMethodId: 1 },
   'PUT /payments/:id': { metadata: {} },
   'POST /accounts/:accountId/payment-requests': { amount: 1, phone: '0712345678' },

@@ -405,6 +405,66 @@ describe('the result of a call', () => {
   });
 });
 
+describe('the note of a call', () => {
+  const TEXT = 'His neighbour Otieno drinks';
+
+  it('is hidden by a manager with a reason, and then shown nowhere', async () => {
+    const { id, customerId } = await lateAccount();
+    const officer = await newOfficer();
+    const manager = await newOfficer({ role: 'manager' });
+    const call = await saved(id, { result: 'dispute', note: TEXT }, officer.token);
+    const hide = (token: string) =>
+      service.call('POST', `/calls/${call.id}/hide-note`, { reason: 'about another person' }, { token });
+    const pages = [
+      `/calls/${call.id}`,
+      `/calls?filter[accountId]=${id}`,
+      `/call-list/${id}/form`,
+      `/customers/${customerId}/timeline`,
+      `/accounts/${id}/timeline`,
+    ];
+    const showing = async () => {
+      const texts = await Promise.all(pages.map(async (page) => (await service.call('GET', page)).text));
+      return pages.filter((_, at) => texts[at]?.includes(TEXT));
+    };
+    expect(await showing()).toEqual(pages);
+    expect((await hide(officer.token)).status).toBe(403);
+    expect(await dataOf(hide(manager.token))).toMatchObject({
+      note: null,
+      noteHiddenBy: manager.name,
+      noteHiddenReason: 'about another person',
+      result: 'dispute',
+    });
+    expect(await showing()).toEqual([]);
+    expect((await hide(manager.token)).status).toBe(409);
+    const { text: events } = await service.call('GET', '/events?limit=1000&types=call.*');
+    expect(events).not.toContain(TEXT);
+    const { text: audited } = await service.call(
+      'GET',
+      `/audit?filter[resource]=call&filter[resourceId]=${call.id}`,
+    );
+    expect(audited).toContain('call.hide_note');
+    expect(audited).not.toContain(TEXT);
+    const { rows } = await service.parts.pool.query('select note from calls where id = $1', [call.id]);
+    expect(rows).toEqual([{ note: TEXT }]);
+  });
+
+  it('cannot be hidden if there is none, and is hidden once if two managers do it at the same time', async () => {
+    const { id } = await lateAccount();
+    const without = await saved(id, { result: 'no_answer' });
+    const hide = (callId: number, instance: Pick<typeof service, 'call'> = service) =>
+      instance.call(
+        'POST',
+        `/calls/${callId}/hide-note`,
+        { reason: 'private' },
+        { token: service.adminToken },
+      );
+    expect((await hide(without.id)).status).toBe(409);
+    const call = await saved(id, { result: 'no_answer', note: TEXT });
+    const answers = await Promise.all([hide(call.id), hide(call.id, other)]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+  });
+});
+
 describe('a promise', () => {
   const promise = (accountId: number, amount: number, date: string, token?: string) =>
     saved(accountId, { result: 'promise', promise: { amount, date } }, token);

@@ -230,6 +230,9 @@ describe('a change publishes', () => {
     await publishes([['call.dispute_closed', { accountId: id }]], () =>
       post(`/calls/${dispute.id}/close-dispute`, { reason: note }),
     );
+    await publishes([['call.note_hidden', { accountId: id }]], () =>
+      post(`/calls/${dispute.id}/hide-note`, { reason: note }),
+    );
     await publishes([['call.marked_mistake', { accountId: id }]], () =>
       post(`/calls/${dispute.id}/mark-mistake`),
     );

@@ -90,6 +90,7 @@ export const ENDINGS = [
   'POST /api/cash/settlements/{id}/reject',
   'DELETE /api/call-list/{id}/lease',
   'POST /api/calls/{id}/close-dispute',
+  'POST /api/calls/{id}/hide-note',
   'POST /api/calls/{id}/mark-mistake',
   'POST /api/customers/bulk',
   'POST /api/accounts/bulk',

@@ -265,6 +265,7 @@ export const EVENTS = {
     when: 'The user who recorded a call marked it as a mistake. It is not counted.',
     data: ['accountId'],
   },
+  'call.note_hidden': { when: 'A manager hid the note of a call.', data: ['accountId'] },
   'call.dispute_closed': { when: 'A manager closed a dispute of a customer.', data: ['accountId'] },
   'promise.judged': {
     when: 'The date of a promise has passed. The status says whether the customer kept it.',

@@ -26,6 +26,7 @@ export const AUDIT_ACTIONS = [
   'cash_settlement.reject',
   'cash_settlement.request',
   'call.close_dispute',
+  'call.hide_note',
   'call.mark_mistake',
   'call.record',
   'commission.calculate',

@@ -22,6 +22,7 @@ import {
   findCalledCustomer,
   insertCall,
   insertClosedDispute,
+  insertHiddenNote,
   insertMistake,
   lockStates,
   phonesOf,
@@ -161,6 +162,26 @@ export async function closeDispute(
       resourceId: id,
       after: { accountId: call.account_id },
       event: event('call.dispute_closed', { accountId: call.account_id }),
+    });
+    return getCall(tx, id);
+  });
+}
+
+/** Hides the note of a call for ever and for everybody. The database keeps it. */
+export async function hideNote(context: Context, actor: Actor, id: number, reason: string): Promise<CallRow> {
+  const createdBy = personOf(actor);
+  return inTransaction(context.db, async (tx) => {
+    const call = await getCall(tx, id);
+    if (call.note === null || !(await insertHiddenNote(tx, { callId: id, reason, createdBy })))
+      throw new AppError('VALIDATION_ERROR', 'The call has no note, or its note is already hidden.', {
+        status: 409,
+      });
+    await audit(tx, actor, {
+      action: 'call.hide_note',
+      resource: 'call',
+      resourceId: id,
+      after: { accountId: call.account_id, isHidden: true, reason },
+      event: event('call.note_hidden', { accountId: call.account_id }),
     });
     return getCall(tx, id);
   });

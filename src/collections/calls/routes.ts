@@ -6,8 +6,17 @@ import { Envelope, ListEnvelope, Nothing, ok, okList } from '../../core/http/env
 import { notFound } from '../../core/http/errors.ts';
 import { IdParams } from '../../core/http/fields.ts';
 import { repeatable } from '../../core/http/idempotency.ts';
-import { closeDispute, leasePhones, leavePhones, markMistake, recordCall } from './commands.ts';
-import { Call, ClosedDispute, callList, Lease, NewCall, NewLease, RecordedCall } from './schema.ts';
+import { closeDispute, hideNote, leasePhones, leavePhones, markMistake, recordCall } from './commands.ts';
+import {
+  Call,
+  ClosedDispute,
+  callList,
+  HiddenNote,
+  Lease,
+  NewCall,
+  NewLease,
+  RecordedCall,
+} from './schema.ts';
 import { findCall, listCalls } from './store.ts';
 import { toCall, toLease } from './view.ts';
 
@@ -113,6 +122,28 @@ export function callRoutes(api: Api, context: Context): void {
       repeatable(context, request, reply, async (txContext) => {
         const call = await closeDispute(txContext, actorOf(request), request.params.id, request.body.reason);
         return ok(toCall(call), 'Dispute closed.');
+      }),
+  );
+
+  api.post(
+    '/calls/:id/hide-note',
+    {
+      config: { access: 'calls:manage', errors: ['NOT_FOUND'], repeatable: true },
+      schema: {
+        tags: ['Collections'],
+        operationId: 'hideCallNote',
+        summary: 'Hide the note of a call',
+        description:
+          'For a note that contains what must not be there. The call stays, with the reason. Its note is then shown to nobody, and this cannot be undone.',
+        params: IdParams,
+        body: HiddenNote,
+        response: { 200: Envelope(Call, 'Note hidden.') },
+      },
+    },
+    async (request, reply) =>
+      repeatable(context, request, reply, async (txContext) => {
+        const call = await hideNote(txContext, actorOf(request), request.params.id, request.body.reason);
+        return ok(toCall(call), 'Note hidden.');
       }),
   );
 

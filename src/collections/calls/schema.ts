@@ -69,7 +69,10 @@ export const Call = Type.Object(
     kind: Kind,
     result: Result,
     phone: Nullable(Type.String({ description: 'The called number; null for a visit.' })),
-    note: Nullable(Type.String()),
+    note: Nullable(Type.String({ description: 'Null also if a manager hid it.' })),
+    noteHiddenAt: Nullable(Timestamp),
+    noteHiddenBy: Nullable(Type.String({ description: 'The name of the user who hid the note.' })),
+    noteHiddenReason: Nullable(Type.String()),
     nextCallOn: Nullable(DateText),
     promiseId: Nullable(Type.Integer()),
     isMistake: Type.Boolean({
@@ -94,6 +97,9 @@ export const Call = Type.Object(
         result: 'promise',
         phone: '+254712345678',
         note: 'Is paid on Friday.',
+        noteHiddenAt: null,
+        noteHiddenBy: null,
+        noteHiddenReason: null,
         nextCallOn: null,
         promiseId: 1,
         isMistake: false,
@@ -126,6 +132,11 @@ export const RecordedCall = Type.Object(
 export const ClosedDispute = Type.Object(
   { reason: LongText(500, 'Line breaks are kept.') },
   { title: 'ClosedDispute', examples: [{ reason: 'The payment was found and assigned.' }] },
+);
+
+export const HiddenNote = Type.Object(
+  { reason: LongText(500, 'It is shown in place of the note. Do not repeat the note.') },
+  { title: 'HiddenCallNote', examples: [{ reason: 'Named another person.' }] },
 );
 
 export const NewLease = Type.Object(

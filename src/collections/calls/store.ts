@@ -13,7 +13,11 @@ export interface CallRow {
   kind: CallKind;
   result: CallResult;
   phone: string | null;
+  /** Null also if it is hidden. */
   note: string | null;
+  note_hidden_at: string | null;
+  note_hidden_by: string | null;
+  note_hidden_reason: string | null;
   next_call_on: PlainDate | null;
   promise_id: number | null;
   is_mistake: boolean;
@@ -30,9 +34,12 @@ const CALLS = sql`
   join users u on u.id = c.created_by
   left join call_mistakes x on x.call_id = c.id
   left join closed_disputes d on d.call_id = c.id
+  left join hidden_call_notes h on h.call_id = c.id
   left join promises p on p.call_id = c.id`;
 const SELECT_CALLS = sql<CallRow>`
-  select c.id, c.account_id, c.kind, c.result, c.phone, c.note, c.next_call_on, p.id as promise_id,
+  select c.id, c.account_id, c.kind, c.result, c.phone, case when h.call_id is null then c.note end as note,
+    h.created_at as note_hidden_at, h.reason as note_hidden_reason,
+    (select m.first_name || ' ' || m.last_name from users m where m.id = h.created_by) as note_hidden_by, c.next_call_on, p.id as promise_id,
     x.call_id is not null as is_mistake, d.created_at as dispute_closed_at, d.reason as dispute_closed_reason,
     c.called_on, c.created_by, u.first_name || ' ' || u.last_name as officer, c.created_at
   ${CALLS}`;
@@ -167,6 +174,20 @@ export async function countAttempts(db: Db, phone: string, day: PlainDate): Prom
 
 export async function insertMistake(tx: Tx, callId: number): Promise<void> {
   await tx.insertInto('call_mistakes').values({ call_id: callId }).execute();
+}
+
+/** @returns false if the note is hidden already. */
+export async function insertHiddenNote(
+  tx: Tx,
+  { callId, reason, createdBy }: { callId: number; reason: string; createdBy: number },
+): Promise<boolean> {
+  const inserted = await tx
+    .insertInto('hidden_call_notes')
+    .values({ call_id: callId, reason, created_by: createdBy })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('call_id')
+    .executeTakeFirst();
+  return inserted !== undefined;
 }
 
 export async function insertClosedDispute(

@@ -484,6 +484,13 @@ export interface Events {
   version: number;
 }
 
+export interface HiddenCallNotes {
+  call_id: Int8;
+  created_at: Generated<TimestampColumn>;
+  created_by: Int8;
+  reason: string;
+}
+
 export interface IdempotencyKeys {
   answer: string | null;
   body_hash: Buffer;
@@ -1127,6 +1134,7 @@ export interface DB {
   employees: Employees;
   event_feed: EventFeed;
   events: Events;
+  hidden_call_notes: HiddenCallNotes;
   idempotency_keys: IdempotencyKeys;
   identities: Identities;
   import_chunks: ImportChunks;

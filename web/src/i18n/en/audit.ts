@@ -103,6 +103,7 @@ export const audit = {
   'auditAction.cash_settlement.reject': 'Cash settlement rejected',
   'auditAction.cash_settlement.request': 'Cash settlement requested',
   'auditAction.call.close_dispute': 'Dispute closed',
+  'auditAction.call.hide_note': 'Note of a call hidden',
   'auditAction.call.mark_mistake': 'Call marked as a mistake',
   'auditAction.call.record': 'Call recorded',
   'auditAction.commission.calculate': 'Commission calculated',

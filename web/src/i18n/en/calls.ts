@@ -46,6 +46,11 @@ export const calls = {
   'calls.history.none': 'No call yet.',
   'calls.mistake': 'Saved by mistake',
   'calls.markMistake': 'Mark as mistake',
+  'calls.hideNote': 'Hide note',
+  'calls.hideNote.text':
+    'The call stays, with the reason. Nobody sees its note any more. This cannot be undone.',
+  'calls.hideNote.reason': 'Reason',
+  'calls.noteHidden': 'The note is hidden ({name}): {reason}',
   'calls.closeDispute': 'Close dispute',
   'calls.closeDispute.reason': 'What was found',
   'calls.disputeClosed': 'Dispute closed: {reason}',

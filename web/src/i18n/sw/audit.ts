@@ -79,6 +79,7 @@ export const audit: Record<keyof typeof en, string> = {
   'auditAction.cash_settlement.reject': 'Ulipaji wa tofauti umekataliwa',
   'auditAction.cash_settlement.request': 'Ulipaji wa tofauti umeombwa',
   'auditAction.call.close_dispute': 'Malalamiko yamefungwa',
+  'auditAction.call.hide_note': 'Maelezo ya simu yamefichwa',
   'auditAction.call.mark_mistake': 'Simu imewekwa alama ya kosa',
   'auditAction.call.record': 'Simu imerekodiwa',
   'auditAction.commission.calculate': 'Kamisheni imekokotolewa',

@@ -48,6 +48,11 @@ export const calls: Record<keyof typeof en, string> = {
   'calls.history.none': 'Hakuna simu bado.',
   'calls.mistake': 'Imehifadhiwa kwa kosa',
   'calls.markMistake': 'Weka alama ya kosa',
+  'calls.hideNote': 'Ficha maelezo',
+  'calls.hideNote.text':
+    'Simu inabaki pamoja na sababu. Hakuna atakayeona maelezo yake tena. Haiwezi kutenguliwa.',
+  'calls.hideNote.reason': 'Sababu',
+  'calls.noteHidden': 'Maelezo yamefichwa ({name}): {reason}',
   'calls.closeDispute': 'Funga malalamiko',
   'calls.closeDispute.reason': 'Kilichobainika',
   'calls.disputeClosed': 'Malalamiko yamefungwa: {reason}',

@@ -12,7 +12,7 @@ import { Empty, Loaded, Notice } from '../../ui/feedback.tsx';
 import { AmountField, DateField, Form, FormButtons, SelectField, TextAreaField } from '../../ui/form.tsx';
 import { Columns, Facts, PageHead, Panel } from '../../ui/panel.tsx';
 import { toast } from '../../ui/toast.tsx';
-import { CloseDisputeButton } from './dispute-dialog.tsx';
+import { CloseDisputeButton, HideNoteButton } from './reason-dialogs.tsx';
 
 type CallForm = Schemas['CallForm'];
 type FormAccount = CallForm['accounts'][number];
@@ -288,6 +288,14 @@ function History({ form: { calls, promises } }: { form: CallForm }) {
                     ),
               ],
               [
+                t('calls.note'),
+                call.noteHiddenReason && (
+                  <span key="hidden" className="note-text muted">
+                    {t('calls.noteHidden', { name: call.noteHiddenBy ?? '', reason: call.noteHiddenReason })}
+                  </span>
+                ),
+              ],
+              [
                 tValue('callResult', 'promise'),
                 promise &&
                   `${format.money(promise.amount)}, ${format.date(promise.date)}: ${tValue('promiseState', promise.state)}`,
@@ -313,10 +321,10 @@ function History({ form: { calls, promises } }: { form: CallForm }) {
 function CallActions({ call }: { call: Schemas['Call'] }) {
   const mark = useWrite('post', '/api/calls/{id}/mark-mistake');
   const isOwn = call.userId === currentSession()?.user.id && call.date === settings().today;
-  if (call.isMistake) return null;
+  const manages = may('calls:manage');
   return (
     <>
-      {isOwn && (
+      {isOwn && !call.isMistake && (
         <Button
           isBusy={mark.isSending}
           onClick={async () => {
@@ -328,9 +336,10 @@ function CallActions({ call }: { call: Schemas['Call'] }) {
         </Button>
       )}
       {mark.problem && <Notice tone="bad">{mark.problem.message}</Notice>}
-      {call.result === 'dispute' && call.disputeClosedAt === null && may('calls:manage') && (
+      {call.result === 'dispute' && call.disputeClosedAt === null && !call.isMistake && manages && (
         <CloseDisputeButton id={call.id} />
       )}
+      {call.note !== null && manages && <HideNoteButton id={call.id} />}
     </>
   );
 }
