@@ -97,6 +97,17 @@ it('takes the cash of the import out of the sums of cash', async () => {
   await expectProof(service);
 });
 
+it('succeeds after receipts of its payments were printed, whose numbers are unknown afterwards', async () => {
+  const { id, payment } = await importOne();
+  const printed = await service.call('POST', `/payments/${payment.id}/receipt`, { paper: 'text' });
+  expect(printed.status, printed.text).toBe(200);
+  const lookUp = () => service.call('GET', `/receipts/${encodeURIComponent(payment.receiptNumber)}`);
+  expect((await lookUp()).body.data).toMatchObject({ status: 'valid', isPrinted: true });
+  expect(await runImportJob(service, id, 'undo')).toMatchObject({ status: 'undone', failure: null });
+  expect((await lookUp()).status).toBe(404);
+  await expectProof(service);
+});
+
 it('is done once if another process ends the work while this one waits for a connection', async () => {
   const { id } = await importOne();
   const { context, parts } = service;

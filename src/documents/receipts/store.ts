@@ -42,10 +42,13 @@ export async function findReceipt(db: Db, paymentId: number): Promise<ReceiptRow
   return row;
 }
 
-/** @returns whether this is the first print. */
+/**
+ * The row of the payment is locked, so that a print waits for the undo of an import that deletes the payment.
+ * @returns whether this is the first print.
+ */
 export async function setPrinted(db: Db, paymentId: number): Promise<boolean> {
   const { rows } = await sql`
-    insert into payment_receipts (payment_id) values (${paymentId})
+    insert into payment_receipts (payment_id) select id from payments where id = ${paymentId} for key share
     on conflict (payment_id) do nothing returning payment_id`.execute(db);
   return rows.length === 1;
 }

@@ -3,8 +3,11 @@ import type { Tx } from '../../core/database/db.ts';
 import { run } from '../../core/database/statements.ts';
 import { deleteSumsOfImport } from '../../payments/cash/sums-store.ts';
 
-/** Tables whose rows belong to an account or a payment, and are deleted together with it. */
-const OWNED = ['ledger_entries', 'account_status_changes'];
+/**
+ * Tables whose rows belong to an account or a payment, and are deleted together with it. A printed receipt changes nothing: its number is
+ * unknown after the undo, as the payment is.
+ */
+const OWNED = ['ledger_entries', 'account_status_changes', 'payment_receipts'];
 
 /** The tables of an import in the order of deletion, with SQL for the text that describes a row to staff. */
 const TABLES: Readonly<Record<string, string>> = {
@@ -144,6 +147,7 @@ export async function deleteImportedRows(tx: Tx, importId: number): Promise<void
     delete from ledger_entries
     where payment_id in ${imported('payments')} or credit_move_id in ${imported('credit_moves')}
       or payment_id is null and account_id in ${imported('accounts')}`.execute(tx);
+  await sql`delete from payment_receipts where payment_id in ${imported('payments')}`.execute(tx);
   await sql`delete from account_status_changes where account_id in ${imported('accounts')}`.execute(tx);
   for (const table of Object.keys(TABLES))
     await sql`delete from ${sql.table(table)} where import_id = ${importId}`.execute(tx);
