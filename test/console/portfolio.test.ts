@@ -150,11 +150,8 @@ describe.skipIf(!HAS_BROWSER)('the call list', () => {
     await page.locator('.table tbody tr').first().waitFor();
     const list = await fileOf(page, 'Download (CSV)');
     expect(list.split('\r\n').length).toBe(1 + MORE_THAN_A_PAGE + 2); // Its head, and the end of the last line.
-    expect(list).toContain('"\'=Formula Kamau"');
-    expect(list).toContain(
-      '"Account number","Customer","Phone","Product","Status","Days past due","Arrears","Balance"\r\n',
-    );
-    expect(list).toMatch(/,"07\d\d \d{3} \d{3}",".*","Active",\d/);
+    expect(list).toMatch(/^\ufeff?id,accountNumber,/);
+    expect(list).toContain("'=Formula Kamau");
     await page.getByRole('link', { name: 'Portfolio' }).first().click();
     await page.locator('a.bucket').first().waitFor();
     expect(await fileOf(page, /^Payments of/)).toContain('id,paymentDate,accountId');

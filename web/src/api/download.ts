@@ -36,7 +36,7 @@ function readUnprintable(header: string | null): Unprintable | undefined {
   return { characters: listed('characters'), fields: listed('fields') };
 }
 
-export function saveFile(name: string, content: Blob): void {
+function saveFile(name: string, content: Blob): void {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(content);
   link.download = name;

@@ -33,5 +33,4 @@ export const portfolio = {
   'portfolio.late.none': 'No account is this many days late.',
   'portfolio.late.days': 'Days past due',
   'portfolio.late.csv': 'Download (CSV)',
-  'portfolio.late.failed': 'The list could not be read completely. Nothing was downloaded.',
 } as const;

@@ -37,5 +37,4 @@ export const portfolio: Record<keyof typeof en, string> = {
   'portfolio.late.none': 'Hakuna akaunti iliyochelewa siku hizo.',
   'portfolio.late.days': 'Siku za kuchelewa',
   'portfolio.late.csv': 'Pakua (CSV)',
-  'portfolio.late.failed': 'Orodha haikuweza kusomwa yote. Hakuna kilichopakuliwa.',
 };

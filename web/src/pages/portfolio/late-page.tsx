@@ -1,30 +1,24 @@
 import '../../ui/portfolio.css';
-import { useState } from 'react';
 import { Link } from 'wouter';
-import { api, client, KEEPS_LAST } from '../../api/client.ts';
-import { saveFile } from '../../api/download.ts';
+import { api, KEEPS_LAST, writeQuery } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Paths, Schemas } from '../../api/paths.ts';
-import { settings } from '../../api/settings.ts';
+import { may } from '../../api/session.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
-import { Button } from '../../ui/button.tsx';
 import { Empty, Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { useListState, writeSort } from '../../ui/list-state.ts';
 import { PageHead, Panel } from '../../ui/panel.tsx';
 import { type Column, Pager, Table } from '../../ui/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
-import { toast } from '../../ui/toast.tsx';
-import { readAllRows } from '../shared/all-rows.ts';
 import { codeColumn, moneyColumn, statusColumn } from '../shared/columns.tsx';
+import { DownloadButton } from '../shared/download-button.tsx';
 import { ACCOUNT_TONES } from '../shared/tones.ts';
-import { type CallListWords, csvOf } from './csv.ts';
 import { callListOf, nameOfBucket, useSummary } from './summary.ts';
 
 type Account = Schemas['Account'];
 type Query = NonNullable<Paths['/api/accounts']['get']['parameters']['query']>;
 
 const ROWS_SHOWN = 25;
-const ROWS_PER_DOWNLOADED_PAGE = 100;
 
 /** The late accounts of a range of days past due, with the phone numbers to call. */
 export function Page() {
@@ -49,7 +43,11 @@ export function Page() {
       <PageHead
         eyebrow={<Link href="/portfolio">{t('nav.portfolio')}</Link>}
         title={t('portfolio.late.title')}
-        actions={<ListDownload query={query} />}
+        actions={
+          may('lists:export') && (
+            <DownloadButton path={pathOfFile(query)}>{t('portfolio.late.csv')}</DownloadButton>
+          )
+        }
       />
       <BucketTabs from={filters.from} to={filters.to} />
       <Panel title={nameOfRange(filters)} isFlush>
@@ -141,42 +139,12 @@ const columns = (): Column<Account>[] => [
   moneyColumn('arrears', t('account.arrears'), ({ arrears }) => arrears),
 ];
 
-/** Saves all pages of the list, not only the one that is shown. */
-function ListDownload({ query }: { query: Query }) {
-  const [isBusy, setIsBusy] = useState(false);
-  async function save() {
-    setIsBusy(true);
-    try {
-      const csv = csvOf(await readAllRows((after) => readPage(query, after)), callListWords());
-      saveFile(`late-accounts-${settings().today}.csv`, new Blob([csv], { type: 'text/csv' }));
-    } catch (error) {
-      toast({ tone: 'bad', text: `${t('portfolio.late.failed')} ${explain(error)}` });
-    }
-    setIsBusy(false);
-  }
-  return (
-    <Button icon="download" isBusy={isBusy} onClick={() => void save()}>
-      {t('portfolio.late.csv')}
-    </Button>
-  );
-}
-
-function callListWords(): CallListWords {
-  const head = [
-    t('account.number'),
-    t('field.customer'),
-    t('field.phone'),
-    t('field.product'),
-    t('field.status'),
-    t('portfolio.late.days'),
-    t('account.arrears'),
-    t('account.balance'),
-  ];
-  const statusOf = (status: Account['status']) => tValue('accountStatus', status);
-  return { head, statusOf, phoneCountryCode: settings().phoneCountryCode };
-}
-
-function readPage(list: Query, after: string) {
-  const query: Query = { ...list, after, limit: ROWS_PER_DOWNLOADED_PAGE };
-  return client.GET('/api/accounts', { params: { query } });
+/**
+ * The same accounts as a file of the call list, also those that are in grace or hidden by a call. Without statuses, the file would have
+ * only those that are called: completed accounts are never past due.
+ */
+function pathOfFile(query: Query): string {
+  const status = query['filter[status]'] ?? { nin: 'completed' };
+  const conditions = { 'filter[daysPastDue]': query['filter[daysPastDue]'], 'filter[status]': status };
+  return `/api/call-list.csv?${writeQuery({ ...conditions, sort: query.sort, shown: 'all', lateness: 'past_due' })}`;
 }
