@@ -1,5 +1,6 @@
 import { ACCOUNT_STATUSES, needsReason } from '../accounts/status/rules.ts';
 import { FREQUENCIES } from '../catalogue/pay-plans/schema.ts';
+import { LANGUAGES } from '../core/http/fields.ts';
 import { PROVIDER_NAMES } from '../payments/provider-name-rules.ts';
 
 // The files of a portfolio. The import, the export, the templates and docs/portfolio-import.md use the table `FORMAT`. No file is
@@ -234,6 +235,12 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
         ),
       ),
       optional('second_phone', phone, 'Another phone number to call the customer.', '+254733111222'),
+      optional(
+        'language',
+        { kind: 'choice', values: LANGUAGES },
+        'The language of statements and texts for the customer. Empty: the language of the company.',
+        'sw',
+      ),
       createdAt('customer'),
       metadata,
     ],

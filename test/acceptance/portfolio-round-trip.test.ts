@@ -1,5 +1,6 @@
 import { mkdtemp, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import pg from 'pg';
 import { expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { createLog } from '../../src/core/log.ts';
@@ -27,6 +28,13 @@ test('an exported company that is imported into an empty database has the same s
   const config = readConfig({ NODE_ENV: 'test', LOG_LEVEL: 'silent', DEMO_DATA: 'company' });
   await prepareDatabase(source, config, currencyOf(config));
   await addDemoCompany(source, config, createLog(config), { accounts: ACCOUNTS });
+  const client = new pg.Client(source);
+  await client.connect();
+  await client.query(
+    `update customers set language = case when id % 4 = 0 then 'en' else 'sw' end::customer_language,
+       second_phone = '+2547330000' || lpad(id::text, 2, '0') where id % 2 = 0 and id < 100`,
+  );
+  await client.end();
   const target = await emptyDatabase();
 
   const exported = await exportOf(source);

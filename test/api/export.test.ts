@@ -45,6 +45,8 @@ describe('an export', () => {
       externalId: 'CRM-7',
       firstName: '=HYPERLINK("http://example.com")',
       metadata: { region: 'north' },
+      secondPhone: '+254733000777',
+      language: 'sw',
     });
     const account = await newAccount(service, { customerId: customer.id, externalId: 'LOAN-7' });
     await pay(service, account.id, 2_400, { transactionRef: 'R-7', externalId: 'PAY-7' });
@@ -57,6 +59,8 @@ describe('an export', () => {
     expect(rows.customers?.find((row) => row.external_id === 'CRM-7')).toMatchObject({
       first_name: `'=HYPERLINK("http://example.com")`,
       phone: `'${customer.phone}`,
+      second_phone: `'+254733000777`,
+      language: 'sw',
       metadata: '{"region": "north"}',
     });
     expect(rows.accounts?.find((row) => row.external_id === 'LOAN-7')).toMatchObject({

@@ -138,10 +138,10 @@ export async function writeCatalogue(tx: Tx, importId: number, report: Report): 
     BATCH_ROWS,
     report,
     (range) => sql`
-      insert into customers (first_name, last_name, email, email_key, phone, phone_sha256, second_phone, national_id, national_id_key,
-        search_text, external_id, metadata, created_at, import_id)
-      select first_name, last_name, email, email_key, phone, sha256(convert_to(replace(phone, '+', ''), 'UTF8')), second_phone, national_id,
-        national_id_key, search_text, external_id, coalesce(metadata, '{}'), coalesce(created_at, business_now()), ${importId}
+      insert into customers (first_name, last_name, email, email_key, phone, phone_sha256, second_phone, language, national_id,
+        national_id_key, search_text, external_id, metadata, created_at, import_id)
+      select first_name, last_name, email, email_key, phone, sha256(convert_to(replace(phone, '+', ''), 'UTF8')), second_phone,
+        language::customer_language, national_id, national_id_key, search_text, external_id, coalesce(metadata, '{}'), coalesce(created_at, business_now()), ${importId}
       from new_customers n where ${range} order by position`,
   );
   await sql`analyze customers`.execute(tx);
