@@ -18,8 +18,8 @@ import {
 } from '../../core/http/idempotency.ts';
 import type { Log } from '../../core/log.ts';
 import type { Minor } from '../../core/values/money.ts';
+import { findHolderRows } from '../cash/overview-store.ts';
 import { inHandOf } from '../cash/rules.ts';
-import { findHolderRows } from '../cash/store.ts';
 import { decideMatch, type Match, NO_MATCH, suggestedAccountIds } from '../matching/rules.ts';
 import { findCandidates, findCustomersOf, findRelatedAssignments } from '../matching/store.ts';
 import { decideNotification, incomingNotification } from '../notifications/rules.ts';

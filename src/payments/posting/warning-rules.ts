@@ -7,7 +7,6 @@ import { referenceKey } from '../../core/values/reference.ts';
 import { mayDo } from '../../rights.ts';
 import { isAboveCeiling } from '../cash/rules.ts';
 import type { PaymentRow } from '../rules.ts';
-import type { ManualPayment } from './rules.ts';
 
 // Finds what is unusual about a payment that staff record. The payment is posted nevertheless, unless its request asks for checks. No
 // check stops a payment because of the ceiling of cash.
@@ -119,7 +118,11 @@ export function refuseUnconfirmed(
  * @param inHandMinor - before the batch. Undefined if the payment is not cash, or its recorder counts no cash.
  */
 export function findCashWarnings(
-  { actor, paymentMethodId, amountMinor }: Pick<ManualPayment, 'actor' | 'paymentMethodId' | 'amountMinor'>,
+  {
+    actor,
+    paymentMethodId,
+    amountMinor,
+  }: Pick<ManualFields, 'actor' | 'amountMinor'> & { paymentMethodId: number },
   inHandMinor: Minor | undefined,
   earlier: readonly EarlierPayment[],
   settings: { cashCeilingMinor: Minor | undefined },
