@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { inSnapshot } from '../../src/core/database/transactions.ts';
-import { findHolderRows, findHolders, sumWithoutHolder } from '../../src/payments/cash/store.ts';
+import { findHolderRows, findHolders, sumWithoutHolder } from '../../src/payments/cash/overview-store.ts';
 import { sumCash } from '../../src/payments/cash/sums-commands.ts';
 import { CASH_CHECKS } from '../../src/reports/proof/cash-checks-store.ts';
 import { runCheck } from '../../src/reports/proof/store.ts';

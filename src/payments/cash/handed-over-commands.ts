@@ -2,8 +2,8 @@ import type { Actor, Context } from '../../core/context.ts';
 import type { Tx } from '../../core/database/db.ts';
 import { AppError } from '../../core/http/errors.ts';
 import { mayDo, rolesWith } from '../../rights.ts';
+import { findRequesterRole, isHandedOver } from './handed-over-store.ts';
 import { FINANCE } from './rules.ts';
-import { findRequesterRole, isHandedOver } from './store.ts';
 
 /**
  * Whether the reversal or correction of a payment changes cash that its holder has handed over. It then needs finance, and a second

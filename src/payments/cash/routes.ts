@@ -4,19 +4,16 @@ import type { Api } from '../../core/http/api.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../../core/http/envelope.ts';
 import { IdParams } from '../../core/http/fields.ts';
 import { repeatable } from '../../core/http/idempotency.ts';
+import { confirmCount, explainCount, saveCount } from './count-commands.ts';
+import { listCounts } from './count-store.ts';
 import {
-  confirmCount,
   confirmDeposit,
-  confirmSettlement,
-  explainCount,
   receiveHandover,
   rejectDeposit,
-  rejectSettlement,
-  requestSettlement,
-  saveCount,
   startHandover,
   withdrawHandover,
-} from './commands.ts';
+} from './handover-commands.ts';
+import { listHandovers } from './handover-store.ts';
 import { visibleTo } from './rules.ts';
 import {
   BankConfirmation,
@@ -38,7 +35,8 @@ import {
   settlementList,
   ThirdParams,
 } from './schema.ts';
-import { listCounts, listHandovers, listSettlements } from './store.ts';
+import { confirmSettlement, rejectSettlement, requestSettlement } from './settlement-commands.ts';
+import { listSettlements } from './settlement-store.ts';
 import {
   readCount,
   readHandover,

@@ -68,8 +68,11 @@ export function hasLeft({ active, role }: { active: boolean; role: UserRole }): 
   return !active || !mayDo({ role }, 'cash:count');
 }
 
+/** Whose rows a caller sees. */
+export type Visible = 'all' | { userId: number };
+
 /** Users without `cash:read` see their own counts and hand-overs. */
-export function visibleTo(actor: Actor): 'all' | { userId: number } {
+export function visibleTo(actor: Actor): Visible {
   return mayDo(actor, 'cash:read') ? 'all' : { userId: personOf(actor) };
 }
 

@@ -2,26 +2,19 @@ import { type Actor, amountOf, type Context, type Currency } from '../../core/co
 import { inSnapshot } from '../../core/database/transactions.ts';
 import { notFound } from '../../core/http/errors.ts';
 import { mayDo, rolesWith } from '../../rights.ts';
-import { hasLeft, inHandOf, isAboveCeiling, maySecond, personOf, visibleTo } from './rules.ts';
-import type { CashCount, Handover, Settlement } from './schema.ts';
+import { findCount, findLastCount, type ListedCount } from './count-store.ts';
+import { findHandover, findOpenHandovers, type ListedHandover } from './handover-store.ts';
+import { type CashUser, findCashMethods, findReceivers } from './holder-store.ts';
 import {
-  type CashUser,
   countWaiting,
   countWaitingFor,
-  findCashMethods,
-  findCount,
-  findHandover,
   findHolderRows,
   findHolders,
-  findLastCount,
-  findOpenHandovers,
-  findReceivers,
-  findSettlement,
-  type ListedCount,
-  type ListedHandover,
-  type ListedSettlement,
   sumWithoutHolder,
-} from './store.ts';
+} from './overview-store.ts';
+import { hasLeft, inHandOf, isAboveCeiling, maySecond, personOf, visibleTo } from './rules.ts';
+import type { CashCount, Handover, Settlement } from './schema.ts';
+import { findSettlement, type ListedSettlement } from './settlement-store.ts';
 
 export function toCashCount(row: ListedCount, actor: Actor, currency: Currency): CashCount {
   const amount = (minor: number | null) => amountOf(minor ?? 0, currency);
