@@ -480,6 +480,8 @@ export interface CollectionsCalls {
   markCallAsMistake(id: number, options?: RepeatableCallOptions): Promise<DataOf<'markCallAsMistake'>>;
   /** Close a dispute */
   closeDispute(id: number, body: BodyOf<'closeDispute'>, options?: RepeatableCallOptions): Promise<DataOf<'closeDispute'>>;
+  /** Hide the note of a call */
+  hideCallNote(id: number, body: BodyOf<'hideCallNote'>, options?: RepeatableCallOptions): Promise<DataOf<'hideCallNote'>>;
   /** Reserve the phones of a customer */
   leasePhones(id: number, body?: BodyOf<'leasePhones'>, options?: CallOptions): Promise<DataOf<'leasePhones'>>;
   /** End the own reservation of phones */
@@ -897,6 +899,7 @@ export const OPERATIONS = {
     getCall: { method: 'GET', path: '/api/calls/{id}', hasQuery: true, secured: true, answers: 'data' },
     markCallAsMistake: { method: 'POST', path: '/api/calls/{id}/mark-mistake', takesKey: true, secured: true, answers: 'data' },
     closeDispute: { method: 'POST', path: '/api/calls/{id}/close-dispute', hasBody: true, takesKey: true, secured: true, answers: 'data' },
+    hideCallNote: { method: 'POST', path: '/api/calls/{id}/hide-note', hasBody: true, takesKey: true, secured: true, answers: 'data' },
     leasePhones: { method: 'PUT', path: '/api/call-list/{id}/lease', hasBody: true, secured: true, answers: 'data' },
     leavePhones: { method: 'DELETE', path: '/api/call-list/{id}/lease', secured: true, answers: 'data' },
     listPromises: { method: 'GET', path: '/api/promises', hasQuery: true, secured: true, answers: 'page' },
