@@ -3,11 +3,12 @@ import type { Tx } from '../core/database/db.ts';
 import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { bulkRoute, createMissing } from '../core/http/bulk.ts';
-import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
+import { Envelope, ListEnvelope, ListWithTotals, ok, okList } from '../core/http/envelope.ts';
 import { ifUnchanged } from '../core/http/etags.ts';
 import { externalIdRoutes } from '../core/http/external-id-routes.ts';
 import { type ChoiceText, IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
+import { totalsOf } from '../core/lists/totals.ts';
 import type { SharedSlots } from '../core/shared-slots.ts';
 import { Approval } from '../staff/approvals/schema.ts';
 import { SENT_FOR_APPROVAL, sentForApproval } from '../staff/approvals/view.ts';
@@ -21,6 +22,7 @@ import {
   type AccountExpansion,
   AccountQuery,
   AccountSchedule,
+  AccountTotals,
   accountList,
   NewAccount,
   NewAccounts,
@@ -31,7 +33,7 @@ import {
 import { ACCOUNT_STATUSES, needsReason } from './status/rules.ts';
 import { listStatusChanges } from './status/store.ts';
 import { getAccountRow, getShownAccountRow, listAccounts, type ShownAccountRow } from './store.ts';
-import { toAccount, toSchedule } from './view.ts';
+import { searchOf, toAccount, toSchedule } from './view.ts';
 
 export function accountRoutes(api: Api, context: Context, slots: SharedSlots): void {
   const toAnswer = (row: ShownAccountRow) => toAccount(row, context.currency, today(context));
@@ -50,19 +52,20 @@ export function accountRoutes(api: Api, context: Context, slots: SharedSlots): v
         operationId: 'listAccounts',
         summary: 'List accounts',
         querystring: accountList.query,
-        response: { 200: ListEnvelope(Account, 'Accounts found.') },
+        response: { 200: ListWithTotals(Account, 'Accounts found.', AccountTotals) },
       },
     },
     async (request) => {
       const day = today(context);
-      const page = await listAccounts(context.db, request.query, day);
+      const search = searchOf(context, actorOf(request), request.query);
+      const page = await listAccounts(context.db, request.query, day, search);
       const rows = await expandAccounts(
         context.db,
         actorOf(request),
         page.rows.map((row) => toAccount(row, context.currency, day)),
         request.query.expand,
       );
-      return okList({ ...page, rows }, 'Accounts found.');
+      return okList({ ...page, rows, ...totalsOf(page, context.currency) }, 'Accounts found.');
     },
   );
 

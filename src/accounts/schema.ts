@@ -15,6 +15,7 @@ import {
   Timestamp,
 } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
+import { Totals } from '../core/lists/totals.ts';
 import { ExpandedCustomer } from '../customers/schema.ts';
 import { PendingApprovals } from '../staff/approvals/schema.ts';
 import { itemStates, paymentStates } from './schedule/rules.ts';
@@ -275,10 +276,25 @@ export const accountList = defineList(
         description: 'The account number, in upper or lower case, with or without spaces and the prefix.',
       }),
     ),
+    search: Type.Optional(
+      Type.String({
+        examples: ['wanjiru'],
+        maxLength: 100,
+        format: 'query-text',
+        description:
+          'An account number or its beginning (at least three digits), or a search for customers as in `GET /customers`, which finds all their accounts. ' +
+          'Without `customers:read`, only account numbers are searched.',
+      }),
+    ),
     expand,
   },
   'a.metadata',
+  { hasTotals: true },
 );
+export const AccountTotals = Totals('AccountTotals', {
+  balance: Type.Number({ description: 'Includes written-off accounts. A cancelled account has no balance.' }),
+  arrears: Money,
+});
 
 export const statusChangeList = defineList(
   {

@@ -10,8 +10,10 @@ import { fetchPage } from '../core/lists/page.ts';
 import type { Filter, ListPlan } from '../core/lists/query.ts';
 import type { ListColumns } from '../core/lists/sql.ts';
 import type { PlainDate } from '../core/values/dates.ts';
+import { customerMatches } from '../customers/store.ts';
 import { readAccountNumber } from './account-number-rules.ts';
 import type { AccountRow } from './ledger/rules.ts';
+import type { AccountSearch } from './search-rules.ts';
 import { statusesIn } from './status/rules.ts';
 
 /** @throws AppError NOT_FOUND with the field whose resource does not exist, or DUPLICATE_ENTRY if the external id is taken. */
@@ -152,28 +154,59 @@ interface AccountFilters {
   accountNumber?: string;
 }
 
-export function listAccounts(db: Db, query: ListPlan & AccountFilters, day: PlainDate) {
+export function listAccounts(
+  db: Db,
+  query: ListPlan & AccountFilters,
+  day: PlainDate,
+  search?: AccountSearch,
+) {
   const { status, customerId, accountNumber } = query;
   const where = [
     // A literal, so that PostgreSQL makes a query plan for each status and can use partial indexes such as accounts_grace.
     ...(status === undefined ? [] : [sql<boolean>`a.status = ${sql.lit(status)}`]),
     ...(accountNumber === undefined ? [] : [sql<boolean>`a.id = ${readAccountNumber(accountNumber) ?? 0}`]),
     ...(customerId === undefined ? [] : [sql<boolean>`a.customer_id = ${customerId}`]),
+    ...(search === undefined ? [] : [isFoundBy(search)]),
   ];
-  return fetchPage<ShownAccountRow>(db, query, {
+  return fetchPage<ShownAccountRow, 'balance' | 'arrears'>(db, query, {
     select: sql.raw(SELECT_SHOWN),
     from: sql`from accounts a`,
+    sums: { balance: sql`sum(${BALANCE})`, arrears: sql`sum(${arrearsOn(day)})` },
     where,
     byKey: customerId !== undefined || accountNumber !== undefined,
-    inOrderOfIndex: query.isPlain,
+    inOrderOfIndex: query.isPlain && search === undefined,
     ...accountColumns(day),
   });
+}
+
+/** Each part of the union uses an index. With OR, PostgreSQL would compare every account. */
+function isFoundBy({ ranges, customers }: AccountSearch): RawBuilder<boolean> {
+  const parts = [
+    sql`select m.id from unnest(${ranges.map(([from]) => from)}::bigint[], ${ranges.map(([, to]) => to)}::bigint[]) as r (low, high)
+      join accounts m on m.id between r.low and r.high`,
+    ...(customers === undefined
+      ? []
+      : [
+          sql`select m.id from accounts m join customers c on c.id = m.customer_id
+            where ${sql.join(customerMatches(customers.words, customers.phone), sql` and `)}`,
+        ]),
+  ];
+  return sql`a.id in (${sql.join(parts, sql` union all `)})`;
 }
 
 const AWAITING = literalList(statusesIn('awaitingActivation'));
 
 /** The same formula as `balanceOf` in accounts/ledger/rules.ts. */
 const BALANCE = sql`greatest(0, case when a.status in ${literalList(statusesIn('saleUndone'))} then 0 else a.total_minor end - a.paid_minor)`;
+
+/** The same formula as `position` in schedule/rules.ts. */
+function arrearsOn(day: PlainDate): RawBuilder<unknown> {
+  const due = sql`a.deposit_minor + a.instalment_minor
+    * instalments_due_by(a.frequency, a.activation_date, a.instalment_count, ${day}::date)`;
+  return sql`(case
+    when a.status in ${AWAITING} or a.next_due_date is null or a.activation_date > ${day}::date then 0
+    else greatest(0, ${due} - a.paid_minor) end)`;
+}
 
 /** The computed fields of a list of accounts a. */
 export function accountColumns(day: PlainDate): ListColumns {

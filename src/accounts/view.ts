@@ -1,5 +1,6 @@
-import { amountOf, type Currency } from '../core/context.ts';
+import { type Actor, amountOf, type Context, type Currency } from '../core/context.ts';
 import type { PlainDate } from '../core/values/dates.ts';
+import { mayDo } from '../rights.ts';
 import { formatAccountNumber } from './account-number-rules.ts';
 import { balanceOf } from './ledger/rules.ts';
 import {
@@ -10,8 +11,21 @@ import {
   scheduleRuns,
   termsOf,
 } from './schedule/rules.ts';
+import { type AccountSearch, readAccountSearch } from './search-rules.ts';
 import { isStatusIn, movesFrom } from './status/rules.ts';
 import type { ShownAccountRow } from './store.ts';
+
+/** The parameter `search` of a list of accounts. Customers are searched only for a caller who may read them. */
+export function searchOf(
+  { config }: Pick<Context, 'config'>,
+  actor: Actor,
+  { search = '' }: { search?: string },
+): AccountSearch | undefined {
+  return readAccountSearch(search, {
+    phoneRegion: config.PHONE_REGION,
+    searchesCustomers: mayDo(actor, 'customers:read'),
+  });
+}
 
 export function toAccount(row: ShownAccountRow, currency: Currency, day: PlainDate) {
   const { status } = row;

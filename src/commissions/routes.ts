@@ -2,10 +2,11 @@ import type { Actor, Context } from '../core/context.ts';
 import type { Db, Tx } from '../core/database/db.ts';
 import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
-import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
+import { Envelope, ListEnvelope, ListWithTotals, ok, okList } from '../core/http/envelope.ts';
 import { notFound } from '../core/http/errors.ts';
 import { IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
+import { totalsOf } from '../core/lists/totals.ts';
 import { mayDo } from '../rights.ts';
 import { addRule, calculateCommission, changeCommission } from './commands.ts';
 import { calculateMonth, changeMonth } from './month-commands.ts';
@@ -15,6 +16,7 @@ import {
   CommissionChanges,
   CommissionMonth,
   CommissionSummary,
+  CommissionTotals,
   commissionList,
   MonthParams,
   MonthStatusChange,
@@ -77,14 +79,14 @@ export function commissionRoutes(api: Api, context: Context): void {
         summary: 'List commissions',
         description: `Only \`GET /commissions/payments/{id}\` includes the lines of a commission. ${OWN_ONLY}`,
         querystring: commissionList.query,
-        response: { 200: ListEnvelope(CommissionSummary, 'Commissions found.') },
+        response: { 200: ListWithTotals(CommissionSummary, 'Commissions found.', CommissionTotals) },
       },
     },
     async (request) => {
       const visible = visibleTo(actorOf(request));
       const page = await listCommissions(db, request.query, visible);
       const rows = page.rows.map((row) => toCommissionSummary(row, currency));
-      return okList({ ...page, rows }, 'Commissions found.');
+      return okList({ ...page, rows, ...totalsOf(page, currency) }, 'Commissions found.');
     },
   );
 

@@ -12,6 +12,7 @@ import {
   Timestamp,
 } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
+import { Totals } from '../core/lists/totals.ts';
 import { COMMISSION_STATUSES, MONTH_STATUSES } from './status-rules.ts';
 
 const MAX_SALES = 1_000;
@@ -334,7 +335,10 @@ export const commissionList = defineList(
     employeeId: Type.Optional({ ...Id, examples: [1] }),
     period: Type.Optional({ ...Period, examples: ['2026-11'] }),
   },
+  undefined,
+  { hasTotals: true },
 );
+export const CommissionTotals = Totals('CommissionTotals', { total: Money });
 
 export const unclaimedSaleList = defineList(
   {

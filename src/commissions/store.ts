@@ -286,9 +286,10 @@ export function listCommissions(
     ...(employeeId === undefined ? [] : [sql<boolean>`c.employee_id = ${employeeId}`]),
     ...(period === undefined ? [] : [sql<boolean>`c.period = ${period}`]),
   ];
-  return fetchPage<CommissionRow>(db, query, {
+  return fetchPage<CommissionRow, 'total'>(db, query, {
     select: sql`select c.* from commissions c`,
     from: sql`from commissions c`,
+    sums: { total: sql`sum(c.total_minor)` },
     where,
   });
 }

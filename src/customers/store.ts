@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Db, Tx } from '../core/database/db.ts';
 import { violatedUnique } from '../core/database/postgres-errors.ts';
 import { lookUp } from '../core/database/statements.ts';
@@ -158,19 +158,22 @@ export async function setKycStatus(
  * @param phone - the search as a phone number. Customers with this phone are found, too.
  */
 export function listCustomers(db: Db, plan: ListPlan, words: string[], phone?: string) {
-  const hasWords = words.map(
-    (word) => sql<boolean>`search_key(c.search_text) like ${`%${likeLiteral(word)}%`}`,
-  );
   return fetchPage<CustomerRow>(db, plan, {
     select: sql`select ${columnList(COLUMNS)} from customers c`,
     from: sql`from customers c`,
-    where:
-      phone === undefined
-        ? hasWords
-        : [
-            sql<boolean>`(c.phone = ${phone} or c.second_phone = ${phone} or ${sql.join(hasWords, sql` and `)})`,
-          ],
+    where: customerMatches(words, phone),
   });
+}
+
+/** The conditions of a search for customers c. The parameters are those of `listCustomers`. */
+export function customerMatches(words: readonly string[], phone?: string): RawBuilder<boolean>[] {
+  const hasWords = words.map(
+    (word) => sql<boolean>`search_key(c.search_text) like ${`%${likeLiteral(word)}%`}`,
+  );
+  if (phone === undefined) return hasWords;
+  return [
+    sql<boolean>`(c.phone = ${phone} or c.second_phone = ${phone} or ${sql.join(hasWords, sql` and `)})`,
+  ];
 }
 
 type CustomerRow = Awaited<ReturnType<typeof insertCustomer>>;

@@ -6,13 +6,14 @@ import type { Tx } from '../core/database/db.ts';
 import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { BULK_DESCRIPTION, bulkRoute } from '../core/http/bulk.ts';
-import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
+import { Envelope, ListEnvelope, ListWithTotals, ok, okList } from '../core/http/envelope.ts';
 import { notFound } from '../core/http/errors.ts';
 import { ifUnchanged } from '../core/http/etags.ts';
 import { externalIdRoutes } from '../core/http/external-id-routes.ts';
 import { type ChoiceText, IdParams } from '../core/http/fields.ts';
 import { idempotencyKeyOf, repeatable, replay } from '../core/http/idempotency.ts';
 import type { ListPlan } from '../core/lists/query.ts';
+import { totalsOf } from '../core/lists/totals.ts';
 import type { SharedSlots } from '../core/shared-slots.ts';
 import { mayDo } from '../rights.ts';
 import { Approval } from '../staff/approvals/schema.ts';
@@ -38,6 +39,7 @@ import {
   type PaymentExpansion,
   PaymentQuery,
   PaymentRecorded,
+  PaymentTotals,
   paymentList,
   RecordedPayments,
   Reversal,
@@ -70,7 +72,7 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
   ) {
     const page = await listPayments(db, query, accountId);
     const rows = await showPayments(context, actor, page.rows, query.expand);
-    return okList({ ...page, rows }, 'Payments found.');
+    return okList({ ...page, rows, ...totalsOf(page, currency) }, 'Payments found.');
   }
 
   api.get(
@@ -82,7 +84,7 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
         operationId: 'listPayments',
         summary: 'List payments',
         querystring: paymentList.query,
-        response: { 200: ListEnvelope(Payment, 'Payments found.') },
+        response: { 200: ListWithTotals(Payment, 'Payments found.', PaymentTotals) },
       },
     },
     async (request) => list(actorOf(request), request.query),
@@ -202,7 +204,7 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
         summary: 'List the payments of an account',
         params: AccountParams,
         querystring: paymentList.query,
-        response: { 200: ListEnvelope(Payment, 'Payments found.') },
+        response: { 200: ListWithTotals(Payment, 'Payments found.', PaymentTotals) },
       },
     },
     async (request) => {

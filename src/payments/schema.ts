@@ -20,6 +20,7 @@ import {
 } from '../core/http/fields.ts';
 import type { ListField } from '../core/lists/fields.ts';
 import { defineList } from '../core/lists/query.ts';
+import { Totals } from '../core/lists/totals.ts';
 import { referenceKey } from '../core/values/reference.ts';
 import { PendingApprovals } from '../staff/approvals/schema.ts';
 import { MATCH_METHODS } from './matching/rules.ts';
@@ -361,6 +362,9 @@ const listFields = {
   updatedAt: { kind: 'timestamp', column: 'p.updated_at' },
 } as const satisfies Record<string, ListField>;
 
-export const paymentList = defineList(listFields, { expand }, 'p.metadata');
+export const paymentList = defineList(listFields, { expand }, 'p.metadata', { hasTotals: true });
+export const PaymentTotals = Totals('PaymentTotals', {
+  amount: Type.Number({ description: 'Without reversed payments.' }),
+});
 /** The list of unmatched payments has no `expand`, because an unmatched payment has no account. */
 export const unmatchedList = defineList(listFields, {}, 'p.metadata');

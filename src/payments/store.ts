@@ -179,10 +179,15 @@ export const PAYMENT_COLUMNS: ListColumns = {
   },
 };
 
-export function listPayments(db: Db, plan: ListPlan, accountId?: number): Promise<Page<PaymentRow>> {
-  return fetchPage<PaymentRow>(db, plan, {
+export function listPayments(
+  db: Db,
+  plan: ListPlan,
+  accountId?: number,
+): Promise<Page<PaymentRow, 'amount'>> {
+  return fetchPage<PaymentRow, 'amount'>(db, plan, {
     select: sql`select p.* from payments p`,
     from: sql`from payments p`,
+    sums: { amount: sql`sum(p.amount_minor) filter (where p.status <> 'reversed')` },
     ...PAYMENT_COLUMNS,
     ...(accountId !== undefined && { where: [sql<boolean>`p.account_id = ${accountId}`], byKey: true }),
   });

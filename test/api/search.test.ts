@@ -1,10 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
   dataOf,
+  move,
   newAccount,
   newApiKey,
   newCustomer,
   pay,
+  setToday,
   useService,
   wrongFields,
 } from '../support/harness.ts';
@@ -84,7 +86,36 @@ describe('GET /search', () => {
       externalId: 'CRM-77/a',
       matchedOn,
       match,
+      account: {
+        id: account.id,
+        accountNumber: account.accountNumber,
+        status: 'active',
+        productName: 'Home system 40 W',
+        daysPastDue: 0,
+      },
+      accountCount: 1,
     });
+  });
+
+  it('shows of a customer the account that is late for the longest time, or else the newest one that is not closed', async () => {
+    setToday(service, '2026-11-18');
+    const { id } = await newCustomer(service, { firstName: 'Khadija', lastName: 'Several' });
+    const shown = async () => (await search('khadija several'))[0];
+    expect(await shown()).toMatchObject({ account: null, accountCount: 0 });
+    const open = await newAccount(service, { customerId: id, activationDate: '2026-11-18', productId: 2 });
+    const cancelled = await newAccount(service, { customerId: id, activationDate: '2026-11-18' });
+    await move(service, cancelled.id, 'cancelled');
+    expect(await shown()).toMatchObject({
+      account: { id: open.id, productName: 'Home system 120 W with television', daysPastDue: 0 },
+      accountCount: 2,
+    });
+    const late = await newAccount(service, { customerId: id, activationDate: '2026-10-01' });
+    await newAccount(service, { customerId: id, activationDate: '2026-11-10' });
+    const { daysPastDue } = await dataOf(service.call('GET', `/accounts/${late.id}`));
+    expect(daysPastDue).toBeGreaterThan(40);
+    const expected = { id: late.id, accountNumber: late.accountNumber, status: 'active', daysPastDue };
+    expect(await shown()).toMatchObject({ account: expected, accountCount: 4 });
+    expect((await search(late.accountNumber))[0]).toMatchObject({ account: expected, accountCount: null });
   });
 
   it('finds an account by its number in any spelling, by the beginning of it, and by its external id', async () => {
@@ -176,8 +207,60 @@ describe('GET /search', () => {
     expect(await typesOf('Wanjiru')).toEqual([]);
     expect(await typesOf('CRM-77/a')).toEqual(['payment']);
     expect(await typesOf(invoice.number)).toEqual([]);
-    expect(await search('LOAN_77', '', key)).toMatchObject([{ type: 'account', subtitle: null }]);
+    expect(await search('LOAN_77', '', key)).toMatchObject([
+      { type: 'account', subtitle: null, account: { id: account.id, productName: null } },
+    ]);
     const token = await service.signInAs('viewer');
     expect((await search('LOAN_77', '', token))[0].subtitle).toBe('Wanjiru Kamau');
+  });
+});
+
+describe('GET /accounts?search=', () => {
+  const found = async (text: string, token?: string) => {
+    const answer = await service.call(
+      'GET',
+      `/accounts?sort=id:asc&search=${encodeURIComponent(text)}`,
+      undefined,
+      {
+        ...(token !== undefined && { token }),
+      },
+    );
+    expect(answer.status, answer.text).toBe(200);
+    expect(answer.body.pagination.total).toBe(answer.body.data.length);
+    return answer.body.data.map(({ id }: { id: number }) => id);
+  };
+
+  it('finds the accounts of the customers that the text finds, and the accounts whose number begins with it', async () => {
+    const { id: customerId } = await newCustomer(service, {
+      firstName: 'Zawadi',
+      lastName: "Ng'ang'a",
+      phone: '+254720999888',
+    });
+    const accounts = [
+      await newAccount(service, { customerId }),
+      await newAccount(service, { customerId }),
+    ] as const;
+    const ids = accounts.map(({ id }) => id);
+    for (const text of ['zawadi nganga', 'NGANG zaw', '0720 999 888', '720999'])
+      expect(await found(text), text).toEqual(ids);
+    const { accountNumber } = accounts[1];
+    expect(await found(accountNumber)).toEqual([ids[1]]);
+    expect(await found(accountNumber.slice(0, -1))).toEqual([ids[1]]);
+    expect(await found(accountNumber.slice(0, -2))).toEqual(expect.arrayContaining(ids));
+    expect(await found('nobody at all')).toEqual([]);
+    expect(await found('%')).toEqual([]);
+  });
+
+  it('finds all accounts for a blank text, and combines the text with filters', async () => {
+    const all = (await service.call('GET', '/accounts')).body.pagination.total;
+    expect((await service.call('GET', '/accounts?search=%20')).body.pagination.total).toBe(all);
+    const query = '/accounts?search=wanjiru&filter[status]=cancelled';
+    expect((await service.call('GET', query)).body.data).toEqual([]);
+  });
+
+  it('searches only account numbers for a caller who may not read customers', async () => {
+    const { key } = await newApiKey(service, ['accounts:read']);
+    expect(await found('wanjiru kamau', key)).toEqual([]);
+    expect(await found(account.accountNumber, key)).toEqual([account.id]);
   });
 });

@@ -63,6 +63,12 @@ export function ListEnvelope<T extends TSchema>(item: T, message: string) {
   return PagedEnvelope(Type.Array(item), examples, message, ListPagination);
 }
 
+/** Schema of a list answer that can also have `totals`. */
+export function ListWithTotals<T extends TSchema, S extends TSchema>(item: T, message: string, totals: S) {
+  const { properties, ...annotations } = ListEnvelope(item, message);
+  return Type.Object({ ...properties, totals: Type.Optional(totals) }, annotations);
+}
+
 export function PagedEnvelope<T extends TSchema, P extends TSchema>(
   data: T,
   examples: unknown[],
@@ -87,17 +93,22 @@ export function ok<T>(data: T, message: string) {
   return { success: true as const, data, message };
 }
 
-export interface Page<T> {
+export interface Page<T, Sum extends string = never> {
   rows: T[];
   pagination: Static<typeof ListPagination>;
+  /** Sums of all rows in minor units, as text. Only if the query asks for totals. */
+  sums?: Readonly<Record<Sum, string>>;
 }
 
 export function pageNumbers(page: number, limit: number, total: number): Static<typeof Pagination> {
   return { page, limit, total, totalPages: Math.ceil(total / limit) };
 }
 
-export function okList<T>({ rows, pagination }: Page<T>, message: string) {
-  return { success: true as const, data: rows, pagination, message };
+export function okList<T, Totals>(
+  { rows, pagination, totals }: Pick<Page<T>, 'rows' | 'pagination'> & { totals?: Totals },
+  message: string,
+) {
+  return { success: true as const, data: rows, pagination, ...(totals && { totals }), message };
 }
 
 /** AUTH_FAILED → AuthFailedProblem */

@@ -9,7 +9,7 @@ import { DEFAULT_LIMIT, type ListPlan, MAX_LIMIT } from './query.ts';
 import type { RowCursor } from './row-cursor.ts';
 import { columnOf, conditionsOf, isAfter, type ListColumns, orderOf, sortValuesOf } from './sql.ts';
 
-export interface ListSource<Row> extends ListColumns {
+export interface ListSource<Row, Sum extends string = never> extends ListColumns {
   /** The SQL `select … from …`. Its text must be constant and have no parameters. Conditions and order are appended to it. */
   select: RawBuilder<Row>;
   /**
@@ -28,6 +28,8 @@ export interface ListSource<Row> extends ListColumns {
    * one plan is good for frequent and for rare values.
    */
   inOrderOfIndex?: boolean;
+  /** For a list with totals: the SQL of each sum in minor units, an aggregate over the rows of `from`. */
+  sums?: Readonly<Record<Sum, RawBuilder<unknown>>>;
 }
 
 /**
@@ -52,14 +54,20 @@ const LITERAL_LIMITS = [DEFAULT_LIMIT, MAX_LIMIT];
  * Reads one page of rows. Also returns the exact number of all matching rows or, for `after`, the cursor of the next page. For a plan
  * with a cursor, reads the next rows.
  */
-export async function fetchPage<Row>(db: Db, plan: ListPlan, source: ListSource<Row>): Promise<Page<Row>> {
+export async function fetchPage<Row, Sum extends string = never>(
+  db: Db,
+  plan: ListPlan,
+  source: ListSource<Row, Sum>,
+): Promise<Page<Row, Sum>> {
   const select = textOf(db, source.select);
   const read = await readerOf<Row>(db, select);
   const found = plan.cursor
     ? await findNext(db, plan, plan.cursor, source)
     : plan.after
       ? await findAfter(db, plan, plan.after, source)
-      : await findNumbered(db, plan, source, select);
+      : plan.totals && source.sums
+        ? await findWithSums(db, plan, source, source.sums)
+        : await findNumbered(db, plan, source, select);
   return { ...found, rows: found.rows.map(read) };
 }
 
@@ -67,8 +75,8 @@ async function findNext<Row>(
   db: Db,
   plan: ListPlan,
   cursor: RowCursor,
-  source: ListSource<Row>,
-): Promise<Page<Row>> {
+  source: ListSource<Row, string>,
+): Promise<Omit<Page<Row>, 'sums'>> {
   const where = whereOf([...conditionsOf(plan, source), ...(source.where ?? [])]);
   const rows = await cursor.next(db, sql<Row>`${source.select} ${where} order by ${orderOf(plan, source)}`);
   return { rows, pagination: { limit: rows.length } };
@@ -82,8 +90,8 @@ async function findAfter<Row>(
   db: Db,
   plan: ListPlan,
   position: Position,
-  source: ListSource<Row>,
-): Promise<Page<Row>> {
+  source: ListSource<Row, string>,
+): Promise<Omit<Page<Row>, 'sums'>> {
   const { order, limit } = plan;
   const id = order.at(-1)?.field;
   if (!id) throw new Error('The order of the list does not end with the id.');
@@ -116,9 +124,9 @@ async function findAfter<Row>(
 async function findNumbered<Row>(
   db: Db,
   plan: ListPlan,
-  source: ListSource<Row>,
+  source: ListSource<Row, string>,
   select: string,
-): Promise<Page<Row>> {
+): Promise<Omit<Page<Row>, 'sums'>> {
   const skipped = (plan.page - 1) * plan.limit;
   const isQuick = source.byKey || (source.inOrderOfIndex && skipped <= MAX_QUICK_ROWS);
   const where = whereOf([...conditionsOf(plan, source), ...(source.where ?? [])]);
@@ -154,6 +162,34 @@ async function findNumbered<Row>(
     const all = counted?.total ?? 0;
     return rows.length === 0 ? Math.min(all, skipped) : Math.max(all, skipped + rows.length);
   }
+}
+
+/**
+ * Reads the page, the total and the sums in one statement, so that they are of the same moment. It reads all matching rows once, for
+ * the total and the sums.
+ */
+async function findWithSums<Row, Sum extends string>(
+  db: Db,
+  plan: ListPlan,
+  source: ListSource<Row, Sum>,
+  sums: Readonly<Record<Sum, RawBuilder<unknown>>>,
+): Promise<Page<Row, Sum>> {
+  const { page, limit } = plan;
+  const where = whereOf([...conditionsOf(plan, source), ...(source.where ?? [])]);
+  const rows = sql`${source.select} ${where} order by ${orderOf(plan, source)}
+    limit ${limit}::bigint offset ${(page - 1) * limit}::bigint`;
+  const pairs = Object.entries<RawBuilder<unknown>>(sums).map(
+    ([name, sum]) => sql`${sql.lit(name)}, coalesce(${sum}, 0)::text`,
+  );
+  const [found] = await runUnnamed(
+    db,
+    sql<{ rows: Row[]; total: number; sums: Record<Sum, string> }>`
+      select coalesce(page.rows, '[]') as rows, matching.total, matching.sums
+      from (select json_agg(row) as rows from (${rows}) as row) as page,
+        (select count(*) as total, json_build_object(${sql.join(pairs)}) as sums ${source.from} ${where}) as matching`,
+  );
+  if (!found) throw new Error('The statement of a list returned no row.');
+  return { rows: found.rows, pagination: pageNumbers(page, limit, found.total), sums: found.sums };
 }
 
 interface Found<Row> {

@@ -28,6 +28,8 @@ export interface ListPlan {
   /** The position before the page. Replaces the page number if the query has `after`. */
   after?: Position;
   limit: number;
+  /** Whether the answer also has the sums of all rows. */
+  totals?: boolean;
   /** Replaces the pages: each read of the list gives the next rows. */
   cursor?: RowCursor;
 }
@@ -56,6 +58,9 @@ const MAX_VALUE_LENGTH = 1_000;
 const MAX_LIST_LENGTH = 10_100;
 const MAX_PAGE = 1_000_000_000;
 const DEFAULT_SORT = 'createdAt:desc';
+const TOTALS =
+  'Adds `totals`: sums of all rows that the filters select. The service then reads all these rows, so ask only if you show the sums. ' +
+  'Cannot be combined with `after`.';
 const AFTER =
   'Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous ' +
   'page, and the same sort. Every page takes the same time. The answer has no total.';
@@ -147,11 +152,13 @@ type ListQuery<Extra extends TProperties> = ListPlan & Static<ReturnType<typeof 
 /**
  * @param extra - further query parameters, such as `status`. The handler receives them together with the plan.
  * @param metadataColumn - the column that `filter[metadata][key]=value` searches. Undefined if the rows have no metadata.
+ * @param options.hasTotals - whether the list has the query parameter `totals`. Its store then declares the sums.
  */
 export function defineList<Extra extends TProperties>(
   declared: Record<string, ListField> & { id: ListField; createdAt: ListField },
   extra: Extra,
   metadataColumn?: string,
+  { hasTotals = false } = {},
 ) {
   const fields = Object.entries(declared).map(([name, field]) => ({ name, ...field }));
   const names = fields.map(({ name }) => name);
@@ -164,6 +171,7 @@ export function defineList<Extra extends TProperties>(
     limit: Type.Optional(
       Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT, examples: [DEFAULT_LIMIT] }),
     ),
+    ...(hasTotals && { totals: Type.Optional(Type.Boolean({ description: TOTALS, examples: [false] })) }),
   };
   const conditions = {
     sort: Type.Optional(
@@ -193,6 +201,10 @@ export function defineList<Extra extends TProperties>(
     const value: Given = { filters, order, isPlain, page, limit };
     if (metadata) value.metadata = { column: metadataColumn, values: metadata };
     if (after) value.after = after;
+    if (hasTotals && given.totals === true) {
+      if (after) problems.push({ path: 'totals', message: 'cannot be combined with the parameter "after"' });
+      value.totals = true;
+    }
     for (const name of extraNames) value[name] = given[name];
     return { value, problems };
   }

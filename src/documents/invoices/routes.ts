@@ -4,15 +4,16 @@ import { AccountOrCustomerQuery } from '../../accounts/schema.ts';
 import type { Context } from '../../core/context.ts';
 import { actorOf, callerOf } from '../../core/http/access.ts';
 import type { Api } from '../../core/http/api.ts';
-import { Envelope, ListEnvelope, ok, okList } from '../../core/http/envelope.ts';
+import { Envelope, ListWithTotals, ok, okList } from '../../core/http/envelope.ts';
 import { notFound } from '../../core/http/errors.ts';
 import { DocumentLanguage, IdParams } from '../../core/http/fields.ts';
 import { repeatable } from '../../core/http/idempotency.ts';
 import { matchesEtag } from '../../core/http/negotiation.ts';
+import { totalsOf } from '../../core/lists/totals.ts';
 import { nameUnprintable, type Printer, printedAnswerMs } from '../../platform/printing/printer.ts';
 import { issueInvoice, voidInvoice } from './commands.ts';
 import { toInvoiceDocument } from './document-view.ts';
-import { Invoice, InvoiceSummary, invoiceList, NewInvoice, Voiding } from './schema.ts';
+import { Invoice, InvoiceSummary, InvoiceTotals, invoiceList, NewInvoice, Voiding } from './schema.ts';
 import { findInvoice, listInvoices } from './store.ts';
 import { toInvoice, toInvoiceSummary } from './view.ts';
 
@@ -29,14 +30,14 @@ export function invoiceRoutes(api: Api, context: Context, printer: Printer): voi
         summary: 'List invoices',
         description: 'Only `GET /invoices/{id}` includes the lines (`items`) of an invoice.',
         querystring: invoiceList.query,
-        response: { 200: ListEnvelope(InvoiceSummary, 'Invoices found.') },
+        response: { 200: ListWithTotals(InvoiceSummary, 'Invoices found.', InvoiceTotals) },
       },
     },
     async (request) => {
       const page = await listInvoices(db, request.query);
       const invoices = page.rows.map((row) => toInvoiceSummary(row, currency));
       const rows = await expandAccountsOf(db, actorOf(request), invoices, request.query.expand);
-      return okList({ ...page, rows }, 'Invoices found.');
+      return okList({ ...page, rows, ...totalsOf(page, currency) }, 'Invoices found.');
     },
   );
 

@@ -13,6 +13,7 @@ import {
   Timestamp,
 } from '../../core/http/fields.ts';
 import { defineList } from '../../core/lists/query.ts';
+import { Totals } from '../../core/lists/totals.ts';
 import { INVOICE_STATUSES, QUANTITY_DECIMALS } from './rules.ts';
 
 /** With three decimals, this number has twelve digits, so every quantity is an exact JSON number. */
@@ -142,4 +143,9 @@ export const invoiceList = defineList(
     updatedAt: { kind: 'timestamp', column: 'i.updated_at' },
   },
   { expand: expandAccountOrCustomer },
+  undefined,
+  { hasTotals: true },
 );
+export const InvoiceTotals = Totals('InvoiceTotals', {
+  total: Type.Number({ description: 'Without void invoices.' }),
+});

@@ -101,9 +101,10 @@ export function setVoid(tx: Tx, id: number, reason: string): Promise<InvoiceRow 
 }
 
 export function listInvoices(db: Db, plan: ListPlan) {
-  return fetchPage<InvoiceRow>(db, plan, {
+  return fetchPage<InvoiceRow, 'total'>(db, plan, {
     select: sql`select i.* from invoices i`,
     from: sql`from invoices i`,
+    sums: { total: sql`sum(i.total_minor) filter (where i.status <> 'void')` },
   });
 }
 

@@ -6,7 +6,7 @@ import { creditMovesFound } from '../../accounts/credit/view.ts';
 import { expandAccounts, expandAccountsOf } from '../../accounts/expand-view.ts';
 import { Account, accountList } from '../../accounts/schema.ts';
 import { listAccounts } from '../../accounts/store.ts';
-import { toAccount } from '../../accounts/view.ts';
+import { searchOf, toAccount } from '../../accounts/view.ts';
 import { CallListEntry, callListList } from '../../collections/call-list/schema.ts';
 import { listEntries } from '../../collections/call-list/store.ts';
 import { toEntries } from '../../collections/call-list/view.ts';
@@ -55,7 +55,7 @@ export function listFileRoutes(api: Api, context: Context, streams: RowStreams):
     expandedBy: ({ expand }) => choicesOf(expand),
     async read(db, actor, plan) {
       const day = today(context);
-      const page = await listAccounts(db, plan, day);
+      const page = await listAccounts(db, plan, day, searchOf(context, actor, plan));
       const accounts = page.rows.map((row) => toAccount(row, currency, day));
       return { ...page, rows: await expandAccounts(db, actor, accounts, plan.expand) };
     },

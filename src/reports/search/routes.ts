@@ -33,6 +33,7 @@ export function searchRoutes(api: Api, context: Context): void {
         summary: 'Search customers, accounts, payments and invoices',
         description:
           'At most 20 results: first exact matches, then values that begin with the text, then customers with the text inside a name, phone, e-mail or national id. ' +
+          'A customer or an account also has the product and the days past due. ' +
           'Results that the caller is not allowed to read (`customers:read`, `payments:read`, `invoices:read`) are left out.',
         querystring: SearchQuery,
         response: { 200: SearchResults },

@@ -1,3 +1,4 @@
+import type { AccountStatus } from '../../core/database/tables.ts';
 import { withoutPhonePunctuation } from '../../core/values/phone.ts';
 import { foldForSearch, searchKey, searchWords } from '../../customers/rules.ts';
 
@@ -31,6 +32,25 @@ export interface Found {
   externalId: string | null;
   matchedOn: MatchedField;
   match: Match;
+}
+
+/** For each customer that a search returns, it reads at most this many accounts, the newest ones. */
+export const MAX_ACCOUNTS_READ = 100;
+
+/** What a result says about an account. */
+export interface FoundAccount {
+  id: number;
+  accountNumber: string;
+  status: AccountStatus;
+  /** Null if the caller may not read the catalogue. */
+  productName: string | null;
+  daysPastDue: number;
+}
+
+/** A result as the search returns it. Both fields are null for payments and invoices. */
+export interface FoundWithAccount extends Found {
+  account: FoundAccount | null;
+  accountCount: number | null;
 }
 
 /** How the value matches the text, case-sensitively; undefined if it does not. */

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
-import { Choices, Id, Nullable } from '../../core/http/fields.ts';
-import { MATCHED_FIELDS, MATCHES, SEARCHED_TYPES } from './rules.ts';
+import { ACCOUNT_STATUSES } from '../../accounts/status/rules.ts';
+import { Choice, Choices, Id, Nullable } from '../../core/http/fields.ts';
+import { MATCHED_FIELDS, MATCHES, MAX_ACCOUNTS_READ, SEARCHED_TYPES } from './rules.ts';
 
 export const MAX_RESULTS = 20;
 
@@ -35,6 +36,28 @@ export const SearchResult = Type.Object(
     externalId: Nullable(Type.String()),
     matchedOn: Type.Enum([...MATCHED_FIELDS], { description: 'The field that matched.' }),
     match: Type.Enum([...MATCHES], { description: 'Best first: exact, prefix, part.' }),
+    account: Nullable(
+      Type.Object(
+        {
+          id: Id,
+          accountNumber: Type.String(),
+          status: Choice('AccountStatus', ACCOUNT_STATUSES),
+          productName: Nullable(Type.String({ description: 'Null without `catalogue:read`.' })),
+          daysPastDue: Type.Integer(),
+        },
+        {
+          title: 'FoundAccount',
+          description:
+            'For an account: the account itself. For a customer: the account that has been late for the longest time, or else the newest one on ' +
+            `which money is still due, or else the newest one. Null for a customer without accounts, a payment or an invoice.`,
+        },
+      ),
+    ),
+    accountCount: Nullable(
+      Type.Integer({
+        description: `For a customer: the number of accounts. Counting stops at ${MAX_ACCOUNTS_READ}, and only these newest accounts are compared. Otherwise null.`,
+      }),
+    ),
   },
   {
     title: 'SearchResult',
@@ -48,6 +71,14 @@ export const SearchResult = Type.Object(
         externalId: 'CRM-1001',
         matchedOn: 'name',
         match: 'prefix',
+        account: {
+          id: 1,
+          accountNumber: 'ACC10000012',
+          status: 'active',
+          productName: 'Solar Home System 50 W',
+          daysPastDue: 0,
+        },
+        accountCount: 1,
       },
     ],
   },

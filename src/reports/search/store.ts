@@ -1,10 +1,13 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { IdRange } from '../../accounts/account-number-rules.ts';
+import { accountColumns } from '../../accounts/store.ts';
 import type { Db } from '../../core/database/db.ts';
 import { UNNAMED } from '../../core/database/prepared-statements.ts';
 import { lookUp, run } from '../../core/database/statements.ts';
 import type { AccountStatus, InvoiceStatus, PaymentStatus } from '../../core/database/tables.ts';
 import { likeLiteral } from '../../core/lists/sql.ts';
+import type { PlainDate } from '../../core/values/dates.ts';
+import { MAX_ACCOUNTS_READ } from './rules.ts';
 
 // Each statement stops after a few rows, so its cost does not grow with the table.
 
@@ -110,6 +113,53 @@ export function findAccountsByExternalId(db: Db, key: string): Promise<AccountHi
     `select ${ACCOUNT} from ${withExternalId('accounts')} a join customers c on c.id = a.customer_id`,
     [key],
   );
+}
+
+/** An account of a result. */
+export interface ResultAccount {
+  /** The id of the result: an account or a customer. */
+  result_id: number;
+  id: number;
+  status: AccountStatus;
+  product_name: string;
+  days_past_due: number;
+  account_count: number;
+}
+
+export function findAccountsOfResults(
+  db: Db,
+  ids: readonly number[],
+  day: PlainDate,
+): Promise<ResultAccount[]> {
+  const { sql: text, parameters } = sql`
+    select a.id as result_id, a.id, a.status, p.name as product_name, ${daysPastDue(day)} as days_past_due, 1 as account_count
+    from accounts a join products p on p.id = a.product_id
+    where a.id = any(${ids}::bigint[])`.compile(db);
+  return lookUp(db, text, [...parameters]);
+}
+
+/** For each customer with accounts: the one that is late for the longest time, or else the newest one that is not paid or closed. */
+export function findAccountsOfCustomers(
+  db: Db,
+  ids: readonly number[],
+  day: PlainDate,
+): Promise<ResultAccount[]> {
+  const { sql: text, parameters } = sql`
+    select c.id as result_id, shown.*
+    from unnest(${ids}::bigint[]) as c (id)
+    cross join lateral (
+      select a.id, a.status, p.name as product_name, ${daysPastDue(day)} as days_past_due,
+        (count(*) over ())::integer as account_count
+      from (
+        select * from accounts where customer_id = c.id order by id desc limit ${sql.lit(MAX_ACCOUNTS_READ)}
+      ) a join products p on p.id = a.product_id
+      order by days_past_due desc, a.next_due_date is null, a.id desc limit 1
+    ) shown`.compile(db);
+  return lookUp(db, text, [...parameters]);
+}
+
+function daysPastDue(day: PlainDate): RawBuilder<unknown> {
+  return sql`${accountColumns(day).computed?.daysPastDue}`;
 }
 
 export interface PaymentHit {

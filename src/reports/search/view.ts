@@ -3,10 +3,11 @@ import {
   formatAccountNumber,
   readAccountNumber,
 } from '../../accounts/account-number-rules.ts';
-import type { Actor, Context } from '../../core/context.ts';
+import { type Actor, type Context, today } from '../../core/context.ts';
 import type { Db } from '../../core/database/db.ts';
 import { externalIdKey } from '../../core/http/external-ids.ts';
 import { choicesOf } from '../../core/http/fields.ts';
+import type { PlainDate } from '../../core/values/dates.ts';
 import { nationalDigits, readPhone } from '../../core/values/phone.ts';
 import { withoutQuotes } from '../../core/values/quoted-text.ts';
 import { referenceKey } from '../../core/values/reference.ts';
@@ -15,6 +16,7 @@ import { readWrittenReceiptNumber } from '../../documents/receipts/rules.ts';
 import { mayDo, type Permission } from '../../rights.ts';
 import {
   type Found,
+  type FoundWithAccount,
   type MatchedField,
   matchCustomer,
   matchOf,
@@ -32,6 +34,8 @@ import {
   countPaymentsByReference,
   findAccountsByExternalId,
   findAccountsInRanges,
+  findAccountsOfCustomers,
+  findAccountsOfResults,
   findCustomersByExternalId,
   findCustomersByParts,
   findCustomersByPhone,
@@ -43,6 +47,7 @@ import {
   MAX_CANDIDATES,
   MAX_COUNTED,
   type PaymentHit,
+  type ResultAccount,
   SHORTEST_BEGINNING,
   SHORTEST_PART,
 } from './store.ts';
@@ -56,10 +61,11 @@ const NEEDED: Record<SearchedType, Permission> = {
 
 /** The rows that match the text, best matches first. Types that the actor is not allowed to read are left out. */
 export async function search(
-  { db, config }: Context,
+  context: Context,
   actor: Actor,
   { q, types, limit = MAX_RESULTS }: SearchQuery,
-): Promise<{ found: Found[]; total: number }> {
+): Promise<{ found: FoundWithAccount[]; total: number }> {
+  const { db, config } = context;
   const text = withoutQuotes(q);
   const wanted = types === undefined ? new Set(SEARCHED_TYPES) : choicesOf(types);
   const isSearched = (type: SearchedType) => wanted.has(type) && mayDo(actor, NEEDED[type]);
@@ -72,8 +78,10 @@ export async function search(
   ]);
   const ranked = rank(found.flat());
   // All rows are known if there are fewer than a page. Otherwise the statements may have stopped before the last row.
-  if (ranked.length <= limit) return { found: ranked, total: ranked.length };
-  const counts = await Promise.all([
+  if (ranked.length <= limit)
+    return { found: await addAccounts(context, actor, ranked), total: ranked.length };
+  const [shown, ...counts] = await Promise.all([
+    addAccounts(context, actor, ranked.slice(0, limit)),
     isSearched('customer') ? countCustomers(db, searchWords(text)) : 0,
     isSearched('account') ? countAccountsInRanges(db, accountsBeginningWith(text)) : 0,
     isSearched('payment') ? countPaymentsByReference(db, referenceKey(text)) : 0,
@@ -81,9 +89,49 @@ export async function search(
   ]);
   const counted = counts.reduce((sum, count) => sum + count, 0);
   return {
-    found: ranked.slice(0, limit),
+    found: shown,
     total: Math.min(MAX_COUNTED, Math.max(ranked.length, counted)),
   };
+}
+
+/** Adds what staff look at first: the product of an account, and how late it is. */
+async function addAccounts(
+  context: Context,
+  actor: Actor,
+  found: readonly Found[],
+): Promise<FoundWithAccount[]> {
+  const day = today(context);
+  const idsOf = (wanted: SearchedType) => found.flatMap(({ type, id }) => (type === wanted ? [id] : []));
+  const read = async (
+    type: SearchedType,
+    find: (db: Db, ids: readonly number[], day: PlainDate) => Promise<ResultAccount[]>,
+  ) => {
+    const ids = idsOf(type);
+    const rows = ids.length === 0 ? [] : await find(context.db, ids, day);
+    return new Map(rows.map((row) => [row.result_id, row]));
+  };
+  const [ofAccounts, ofCustomers] = await Promise.all([
+    read('account', findAccountsOfResults),
+    read('customer', findAccountsOfCustomers),
+  ]);
+  const showsProducts = mayDo(actor, 'catalogue:read');
+  return found.map((one) => {
+    const row = { customer: ofCustomers, account: ofAccounts, payment: undefined, invoice: undefined }[
+      one.type
+    ]?.get(one.id);
+    const account = row && {
+      id: row.id,
+      accountNumber: formatAccountNumber(row.id),
+      status: row.status,
+      productName: showsProducts ? row.product_name : null,
+      daysPastDue: row.days_past_due,
+    };
+    return {
+      ...one,
+      account: account ?? null,
+      accountCount: one.type === 'customer' ? (row?.account_count ?? 0) : null,
+    };
+  });
 }
 
 async function searchCustomers(db: Db, text: string, region: string): Promise<Found[]> {
