@@ -13,8 +13,7 @@ export interface ListState<Filter extends string> {
 }
 
 /**
- * Filters, sort and page of a list. They are in the URL, so that the back button works and links can be shared. A name or a phone
- * number must not be a filter, because URLs must not contain personal data.
+ * Filters, sort and page of a list. They are in the URL, so that the back button works and links can be shared.
  */
 export function useListState<Filter extends string>(
   filterNames: readonly Filter[],

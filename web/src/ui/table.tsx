@@ -97,11 +97,13 @@ interface PagerProps {
   page: number;
   pages: number;
   total: number;
+  /** Sums of the rows on all pages, with their labels. */
+  sums?: readonly string[];
   onPage(page: number): void;
 }
 
 /** The buttons are never disabled, because a disabled button loses the focus. On the first page, "Previous page" does nothing. */
-export function Pager({ page, pages, total, onPage }: PagerProps) {
+export function Pager({ page, pages, total, sums = [], onPage }: PagerProps) {
   return (
     <nav className="pager" aria-label={t('list.page', { page, pages })}>
       <span className="muted" role="status">
@@ -123,7 +125,11 @@ export function Pager({ page, pages, total, onPage }: PagerProps) {
           />
         </span>
       )}
-      <span className="muted">{t('list.total', { total: format.number(total) })}</span>
+      <span className="pager-sums muted">
+        {[t('list.total', { total: format.number(total) }), ...sums].map((text) => (
+          <span key={text}>{text}</span>
+        ))}
+      </span>
     </nav>
   );
 }

@@ -1,4 +1,5 @@
 export const accounts = {
+  'accounts.search': 'Account number or customer',
   'accounts.late': 'Past due',
   'accounts.late.no': 'Not past due',
   'accounts.late.days': '{range} days',

@@ -1,3 +1,4 @@
 export const customers = {
+  'customers.search': 'Name, phone, e-mail or national id',
   'customers.review': 'Review',
 } as const;

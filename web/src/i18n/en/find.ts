@@ -1,3 +1,15 @@
 export const find = {
   'find.hint': 'Press / anywhere to search.',
+  'find.some': '{shown} of {total} results. Type more to see the others.',
+  'find.many': '{shown} of more than {total} results. Type more to see the others.',
+  'find.results.one': '{count} result',
+  'find.results.other': '{count} results',
+  'searchType.customer': 'Customer',
+  'searchType.account': 'Account',
+  'searchType.payment': 'Payment',
+  'searchType.invoice': 'Invoice',
+  'find.accounts.one': '{count} more account',
+  'find.accounts.other': '{count} more accounts',
+  'find.all.customers': 'All customers that match',
+  'find.all.accounts': 'All accounts that match',
 } as const;

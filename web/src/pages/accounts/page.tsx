@@ -11,7 +11,7 @@ import {
   statusColumn,
   statusFilter,
 } from '../shared/columns.tsx';
-import { type Filter, ResourcePage, useList } from '../shared/list.tsx';
+import { type Filter, ResourcePage, searchFilter, useList } from '../shared/list.tsx';
 import { ACCOUNT_TONES } from '../shared/tones.ts';
 
 type Account = Schemas['Account'];
@@ -28,6 +28,7 @@ const LATENESS: Readonly<Record<string, readonly [from: number, to: number]>> = 
 
 export function Page() {
   const list = useList({ name: 'id', isDescending: true }, [
+    searchFilter(t('accounts.search')),
     statusFilter(ACCOUNT_TONES, (status) => tValue('accountStatus', status)),
     latenessFilter(),
     rowFilter('productId', t('field.product'), useProducts()),
@@ -36,7 +37,7 @@ export function Page() {
   const accounts = api.useQuery(
     'get',
     '/api/accounts',
-    { params: { query: { ...list.query, expand: ['customer', 'product'] } } },
+    { params: { query: { ...list.withTotals, expand: ['customer', 'product'] } } },
     KEEPS_LAST,
   );
   const columns: Column<Account>[] = [
@@ -76,6 +77,7 @@ export function Page() {
       query={accounts}
       file={{ path: '/api/accounts.csv', query: { expand: ['customer', 'product'] } }}
       columns={columns}
+      sums={{ balance: t('account.balance'), arrears: t('account.arrears') }}
       hrefOf={({ id }) => `/accounts/${id}`}
     />
   );

@@ -39,7 +39,7 @@ export function Page() {
   const commissions = api.useQuery(
     'get',
     '/api/commissions/payments',
-    { params: { query: list.query } },
+    { params: { query: list.withTotals } },
     KEEPS_LAST,
   );
   const columns: Column<Commission>[] = [
@@ -62,6 +62,7 @@ export function Page() {
       query={commissions}
       file={{ path: '/api/commissions/payments.csv' }}
       columns={columns}
+      sums={{ total: t('field.total') }}
       {...(may('commissions:calculate') && {
         create: {
           label: t('commissions.calculate'),

@@ -4,7 +4,7 @@ import { t, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { choiceFilter, createdColumn } from '../shared/columns.tsx';
-import { type Filter, ResourcePage, useList } from '../shared/list.tsx';
+import { type Filter, ResourcePage, searchFilter, useList } from '../shared/list.tsx';
 import { KYC_TONES } from '../shared/tones.ts';
 
 type Customer = Schemas['Customer'];
@@ -18,6 +18,7 @@ const PHONE_PROBLEMS: Record<NonNullable<Customer['phoneProblem']>, true> = {
 
 export function Page() {
   const list = useList({ name: 'createdAt', isDescending: true }, [
+    searchFilter(t('customers.search')),
     kycFilter(),
     reviewFilter(),
     phoneFilter(),

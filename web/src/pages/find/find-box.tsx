@@ -1,40 +1,33 @@
-import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
+import { type KeyboardEvent, lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
 import { api, KEEPS_LAST } from '../../api/client.ts';
-import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
-import { format, t, tCount, tValue } from '../../i18n/index.ts';
-import { Icon, type IconName } from '../../ui/icons.tsx';
+import { untilLoaded } from '../../api/send.ts';
+import { loadMessages, t } from '../../i18n/index.ts';
+import { Icon } from '../../ui/icons.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 
 type Result = Schemas['SearchResult'];
 
 const SHORTEST_TEXT = 2;
 const TYPING_MS = 200;
-/** The service does not count more results than one above this number. */
-const MOST_COUNTED = 10_000;
-const ICONS: Record<Result['type'], IconName> = {
-  customer: 'user',
-  account: 'home',
-  payment: 'money',
-  invoice: 'file',
-};
+const Results = lazy(async () => {
+  const [loaded] = await untilLoaded(() => Promise.all([import('./results.tsx'), loadMessages('find')]));
+  return { default: loaded.Results };
+});
 
 interface FindBoxProps {
   id: string;
   hasSlashShortcut?: boolean;
-  /** Whether the results are part of the page. Otherwise they are shown over the page. */
-  isInPage?: boolean;
+  /** The text that the page has in its URL, and what to do with another text. Without it, the results are shown over the page. */
+  ofPage?: { text: string; onSearch(text: string): void };
 }
 
-/**
- * Searches customers, accounts, payments and invoices. The text is not in the URL of the page, because it is often a name or a phone
- * number.
- */
-export function FindBox({ id, hasSlashShortcut = false, isInPage = false }: FindBoxProps) {
+/** Searches customers, accounts, payments and invoices. */
+export function FindBox({ id, hasSlashShortcut = false, ofPage }: FindBoxProps) {
   const input = useRef<HTMLInputElement>(null);
   const [, navigate] = useLocation();
-  const [text, setText] = useState('');
+  const [text, setText] = useState(ofPage?.text ?? '');
   const [active, setActive] = useState(0);
   const [isOpen, setIsOpen] = useState(false);
   const [opensFirst, setOpensFirst] = useState(false);
@@ -46,7 +39,23 @@ export function FindBox({ id, hasSlashShortcut = false, isInPage = false }: Find
     { enabled: wanted.length >= SHORTEST_TEXT, ...KEEPS_LAST, gcTime: 60_000 },
   );
   const results = wanted.length >= SHORTEST_TEXT ? (search.data?.data ?? []) : [];
-  const isShown = isInPage || (isOpen && wanted.length > 0);
+  const isShown = ofPage !== undefined || (isOpen && wanted.length > 0);
+
+  const textOfPage = ofPage?.text ?? '';
+  const lastOfPage = useRef(textOfPage);
+  // A link to the page, or the back button, has changed the text in the URL.
+  useEffect(() => {
+    if (textOfPage === lastOfPage.current) return;
+    lastOfPage.current = textOfPage;
+    setText(textOfPage);
+  }, [textOfPage]);
+  // Before the effect that opens a result, so that the back button returns to the results.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: Only a new text is written to the URL.
+  useEffect(() => {
+    if (!ofPage || wanted === lastOfPage.current) return;
+    lastOfPage.current = wanted;
+    ofPage.onSearch(wanted);
+  }, [wanted]);
 
   useEffect(() => {
     if (!hasSlashShortcut) return;
@@ -69,12 +78,16 @@ export function FindBox({ id, hasSlashShortcut = false, isInPage = false }: Find
     open(results[active]);
   });
 
+  function leave() {
+    setIsOpen(false);
+    if (!ofPage) setText('');
+    input.current?.blur();
+  }
+
   function open(result: Result | undefined) {
     if (!result) return;
-    setIsOpen(false);
-    setText('');
-    input.current?.blur();
-    navigate(addressOf(result));
+    leave();
+    navigate(`/${result.type}s/${result.id}`);
   }
 
   function onKeyDown(event: KeyboardEvent) {
@@ -89,7 +102,16 @@ export function FindBox({ id, hasSlashShortcut = false, isInPage = false }: Find
   }
 
   return (
-    <div className={`find ${isInPage ? 'in-page' : ''}`}>
+    // biome-ignore lint/a11y/noStaticElementInteractions: It only closes the results when the focus leaves the search.
+    <div
+      className={`find ${ofPage ? 'in-page' : ''}`}
+      onBlur={({ currentTarget, relatedTarget }) => {
+        // A link below the results can get the focus.
+        if (relatedTarget instanceof Node && currentTarget.contains(relatedTarget)) return;
+        setIsOpen(false);
+        setOpensFirst(false);
+      }}
+    >
       <label className="find-input" htmlFor={id}>
         <Icon name="search" />
         <span className="visually-hidden">{t('nav.find')}</span>
@@ -116,58 +138,28 @@ export function FindBox({ id, hasSlashShortcut = false, isInPage = false }: Find
             setIsOpen(true);
           }}
           onFocus={() => setIsOpen(true)}
-          onBlur={() => {
-            setIsOpen(false);
-            setOpensFirst(false);
-          }}
           onKeyDown={onKeyDown}
         />
         {hasSlashShortcut && text === '' && <kbd className="wide-only">/</kbd>}
       </label>
       <div className="find-results" hidden={!isShown}>
-        <div id={`${id}-results`} role="listbox" aria-label={t('nav.find')}>
-          {results.map((result, index) => (
-            // biome-ignore lint/a11y/useKeyWithClickEvents lint/a11y/useFocusableInteractive: The input handles the keys.
-            <div
-              key={`${result.type} ${result.id}`}
-              id={`${id}-${index}`}
-              role="option"
-              aria-selected={index === active}
-              className="find-result"
-              onMouseDown={(event) => event.preventDefault() /* The input keeps the focus. */}
-              onMouseMove={() => setActive(index)}
-              onClick={() => open(result)}
-            >
-              <Icon name={ICONS[result.type]} />
-              <span className="find-text">
-                <span className="find-title">{result.title}</span>
-                {result.subtitle && <span className="muted">{result.subtitle}</span>}
-              </span>
-              <span className="muted">{tValue('searchType', result.type)}</span>
-            </div>
-          ))}
-        </div>
-        <p className="find-status muted" role="status">
-          {statusOf()}
-        </p>
+        {isShown && (
+          <Suspense>
+            <Results
+              id={id}
+              text={wanted}
+              shortest={SHORTEST_TEXT}
+              results={results}
+              total={search.data?.total}
+              error={search.error}
+              active={active}
+              onActive={setActive}
+              onOpen={open}
+              onLeave={leave}
+            />
+          </Suspense>
+        )}
       </div>
     </div>
   );
-
-  function statusOf(): string {
-    if (search.error) return explain(search.error);
-    if (wanted.length === 0) return '';
-    if (wanted.length < SHORTEST_TEXT) return t('find.short');
-    if (!search.data) return '';
-    if (results.length === 0) return t('find.none');
-    const { total } = search.data;
-    if (total <= results.length) return tCount('find.results', results.length);
-    const shown = format.number(results.length);
-    if (total <= MOST_COUNTED) return t('find.some', { shown, total: format.number(total) });
-    return t('find.many', { shown, total: format.number(MOST_COUNTED) });
-  }
-}
-
-function addressOf({ type, id }: Result): string {
-  return `/${type}s/${id}`;
 }

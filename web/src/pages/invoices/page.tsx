@@ -15,7 +15,7 @@ export function Page() {
     statusFilter(TONES, (status) => tValue('invoiceStatus', status)),
     { daysOf: 'issuedOn' },
   ]);
-  const invoices = api.useQuery('get', '/api/invoices', { params: { query: list.query } }, KEEPS_LAST);
+  const invoices = api.useQuery('get', '/api/invoices', { params: { query: list.withTotals } }, KEEPS_LAST);
   const columns: Column<Invoice>[] = [
     codeColumn('id', t('field.number'), ({ number }) => number, { onPhone: 'title', canSort: true }),
     {
@@ -46,6 +46,7 @@ export function Page() {
       query={invoices}
       file={{ path: '/api/invoices.csv' }}
       columns={columns}
+      sums={{ total: t('field.total') }}
       hrefOf={({ id }) => `/invoices/${id}`}
     />
   );

@@ -34,7 +34,7 @@ export function Page() {
   const payments = api.useQuery(
     'get',
     '/api/payments',
-    { params: { query: { ...list.query, expand: ['customer', 'people'] } } },
+    { params: { query: { ...list.withTotals, expand: ['customer', 'people'] } } },
     KEEPS_LAST,
   );
   const columns: Column<Payment>[] = [
@@ -71,6 +71,7 @@ export function Page() {
       query={payments}
       file={{ path: '/api/payments.csv', query: { expand: ['customer'] } }}
       columns={columns}
+      sums={{ amount: t('field.amount') }}
       hrefOf={({ id }) => `/payments/${id}`}
     />
   );

@@ -6,7 +6,7 @@ import { explain } from '../../api/explain.ts';
 import type { Permission } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
 import { settings } from '../../api/settings.ts';
-import { t, tCount } from '../../i18n/index.ts';
+import { format, t, tCount } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Empty, Loaded, Skeleton } from '../../ui/feedback.tsx';
@@ -18,7 +18,7 @@ import { type Column, Pager, type Sort, Table } from '../../ui/table.tsx';
 import { useMedia } from '../../ui/use-media.ts';
 import { DownloadButton } from './download-button.tsx';
 
-/** A filter of a list. Its value is in the URL, so it must not be personal data. */
+/** A filter of a list. Its value is in the URL. */
 export type Filter = ValueFilter | DayFilter;
 
 /** A filter for a range of days, both ends included, in the time zone of the business. */
@@ -42,6 +42,11 @@ interface ValueFilter {
   query?(value: string): Readonly<Record<string, string>>;
 }
 
+/** A filter for the words of a search, with the parameter `search` of the API. */
+export function searchFilter(label: string): Filter {
+  return { name: 'search', label, query: (search) => ({ search }) };
+}
+
 type Values = ListState<string>['filters'];
 
 export interface List {
@@ -49,6 +54,8 @@ export interface List {
   state: ListState<string>;
   /** The parameters of the API for the page that is shown. */
   query: { page: number; limit: number; sort: string };
+  /** The same, and asks for the sums of all rows if a filter is set. Without a filter, the service would read the whole table. */
+  withTotals: List['query'] & { totals?: true };
   /** The id of the row whose dialog is open. The id is in the URL, so that the back button closes the dialog. */
   openedId: number | undefined;
   hrefOf(row: { id: number }): string;
@@ -74,10 +81,15 @@ export function useList(defaultSort: Sort, filters: readonly Filter[] = [], rows
       for (const name of removed) next.delete(name);
       return next;
     }, options);
+  const query: List['query'] = Object.assign(
+    { page: state.page, limit: rows, sort: sortOf(state.sort) },
+    ...conditions,
+  );
   return {
     filters,
     state,
-    query: Object.assign({ page: state.page, limit: rows, sort: sortOf(state.sort) }, ...conditions),
+    query,
+    withTotals: countSet({ filters, state }) > 0 ? { ...query, totals: true } : query,
     openedId: Number(parameters.get(OPENED)) || undefined,
     hrefOf: ({ id }) => {
       const next = new URLSearchParams(parameters);
@@ -126,7 +138,13 @@ interface ListPanelProps<Row> {
   caption: string;
   list: List;
   query: {
-    data: { data: Row[]; pagination: { total?: number; totalPages?: number } } | undefined;
+    data:
+      | {
+          data: Row[];
+          pagination: { total?: number; totalPages?: number };
+          totals?: Readonly<Record<string, string | number>>;
+        }
+      | undefined;
     error: unknown;
     /** Whether `data` still has the rows of the previous filters, sort or page. */
     isPlaceholderData: boolean;
@@ -138,6 +156,8 @@ interface ListPanelProps<Row> {
   head?: ReactNode;
   /** Shown if the list is empty and no filter is set. */
   none?: ReactNode;
+  /** The label of each of the `totals` that is shown, by its name. */
+  sums?: Readonly<Record<string, string>>;
 }
 
 /** What `api.queryOptions` returns. */
@@ -249,7 +269,7 @@ function RowDialog<Row extends { id: number }>(props: RowDialogProps<Row>) {
 
 /** The filters, the rows and the pager of a list. */
 export function ListPanel<Row extends { id: number }>(props: ListPanelProps<Row>) {
-  const { caption, list, query, columns, hrefOf, head, none = t('list.empty') } = props;
+  const { caption, list, query, columns, hrefOf, head, none = t('list.empty'), sums = {} } = props;
   const { state } = list;
   const isBusy = query.isPlaceholderData || (query.data === undefined && !query.error);
   const panel = useRef<HTMLElement>(null);
@@ -261,7 +281,7 @@ export function ListPanel<Row extends { id: number }>(props: ListPanelProps<Row>
       {list.filters.length > 0 && <Filters list={list} />}
       <div className="panel-body" aria-busy={isBusy}>
         <Loaded query={query} explain={explain} skeleton={<Skeleton lines={8} />}>
-          {({ data, pagination }) =>
+          {({ data, pagination, totals }) =>
             data.length === 0 ? (
               <Empty>{countSet(list) > 0 ? t('list.noneMatch') : none}</Empty>
             ) : (
@@ -280,6 +300,10 @@ export function ListPanel<Row extends { id: number }>(props: ListPanelProps<Row>
                   page={state.page}
                   pages={pagination.totalPages ?? 1}
                   total={pagination.total ?? data.length}
+                  sums={Object.entries(sums).flatMap(([name, label]) => {
+                    const sum = totals?.[name];
+                    return typeof sum === 'number' ? [`${label}: ${format.money(sum)}`] : [];
+                  })}
                   onPage={(page) => {
                     state.setPage(page);
                     if ((panel.current?.getBoundingClientRect().top ?? 0) < 0)
@@ -298,7 +322,7 @@ export function ListPanel<Row extends { id: number }>(props: ListPanelProps<Row>
 /** On a narrow screen the filters are closed, so that the first rows are in view. Paper shows those that are set. */
 const SHOWS_FILTERS = 'print, (width >= 56rem)';
 
-function countSet({ filters, state }: List): number {
+function countSet({ filters, state }: Pick<List, 'filters' | 'state'>): number {
   return filters.filter((filter) => namesOf(filter).some((name) => state.filters[name] !== '')).length;
 }
 
