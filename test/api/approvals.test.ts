@@ -790,3 +790,18 @@ it('the events name the action and never a person', async () => {
   });
   expect(JSON.stringify(events)).not.toContain('@');
 });
+
+it('are counted in the work of today for each user who may decide on them, and not for the requester', async () => {
+  const waiting = async (token: string) =>
+    (await dataOf(service.call('GET', '/reports/today', undefined, { token }))).pendingApprovals;
+  const manager = await service.tokenOf('manager');
+  const [own, ofOther] = [await waiting(service.adminToken), await waiting(manager)];
+  await requestedReversal();
+  expect(await waiting(service.adminToken)).toBe(own);
+  expect(await waiting(manager)).toBe(ofOther + 1);
+  expect(await waiting(await service.tokenOf('viewer'))).toBeNull();
+  const { key } = await newApiKey(service, ['payments:reverse', 'accounts:read']);
+  await requestedReversal(service.call, key);
+  expect(await waiting(service.adminToken)).toBe(own); // The admin has created the key.
+  expect(await waiting(manager)).toBe(ofOther + 2);
+});

@@ -40,6 +40,7 @@ describe('the work of a company', () => {
         all: { openCounts: 0, deposits: 0, settlements: 0 },
       },
       callsDue: 0,
+      ownCallsDue: 0,
       brokenPromises: { from: '2026-11-12', count: 0 },
       failingWebhookEndpoints: 0,
       providers: [{ provider: 'mobilemoney', isSilent: false }],
@@ -85,6 +86,26 @@ describe('the work of today', () => {
       201,
     );
     expect(await counts()).toEqual([1, 1]);
+  });
+
+  it('counts the due calls that are assigned to the caller', async () => {
+    setToday(service, '2026-11-14');
+    const accountIds = [
+      (await newAccount(service, { activationDate: '2026-08-03' })).id,
+      (await newAccount(service, { activationDate: '2026-08-03' })).id,
+    ];
+    for (const accountId of accountIds)
+      await dataOf(
+        service.call('POST', '/calls', { accountId, result: 'reached', nextCallOn: '2026-11-16' }),
+        201,
+      );
+    const me = await dataOf(service.call('GET', '/auth/me'));
+    const own = async () => (await dataOf(service.call('GET', '/reports/today'))).ownCallsDue;
+    setToday(service, '2026-11-16');
+    expect(await own()).toBe(0);
+    const assignment = { accountIds: accountIds.slice(0, 1), userId: me.id };
+    await dataOf(service.call('PUT', '/call-list/assignments', assignment));
+    expect(await own()).toBe(1);
   });
 
   it('says that a provider is silent after 24 hours without a notification', async () => {
@@ -133,6 +154,7 @@ describe('the work of today', () => {
       pendingApprovals: null,
       cash: { all: null },
       callsDue: null,
+      ownCallsDue: null,
       brokenPromises: null,
       failingWebhookEndpoints: null,
       providers: null,

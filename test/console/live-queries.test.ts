@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { COLLECT_MS, concerns, kindOf, type LiveEvent } from '../../web/src/api/live-queries.ts';
+import { collectMs, concerns, kindOf, type LiveEvent } from '../../web/src/api/live-queries.ts';
 
 const event = (resource: LiveEvent['resource'], accountId: number | null = null, type = 'changed') => ({
   type,
@@ -49,7 +49,12 @@ describe('events are collected', () => {
     ['/api/reports/payments', 15_000],
     [TODAY, 3_000],
     ['/api/accounts/{id}/overview', 300],
-  ])('for the query %s for %i milliseconds', (path, collectMs) => {
-    expect(COLLECT_MS[kindOf(path)]).toBe(collectMs);
+  ])('for the query %s for %i milliseconds', (path, ms) => {
+    expect(collectMs(kindOf(path), '/today')).toBe(ms);
+  });
+
+  it('for 30 seconds for the counts in the navigation, on all pages but Today', () => {
+    expect(collectMs(kindOf(TODAY), '/accounts/1')).toBe(30_000);
+    expect(collectMs(kindOf(MONEY), '/accounts/1')).toBe(60_000);
   });
 });

@@ -62,6 +62,8 @@ describe('the messages', () => {
     const entries = [
       ['core', 'app.tsx'],
       ['core', 'pages/sign-in/page.tsx'],
+      ['find', 'pages/find/results.tsx'],
+      ['find', 'pages/shared/keys-dialog.tsx'],
       ...pages.map(([, messages = '', file = '']) => [messages, `pages/${file}`]),
       ['today seller', 'pages/today/seller.tsx'], // which its page loads for some users
     ] as const;

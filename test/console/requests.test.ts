@@ -51,6 +51,7 @@ describe.skipIf(!HAS_BROWSER)('a page', () => {
       `GET /api/accounts/${id}/overview`,
       `GET /api/accounts/${id}/timeline`,
       'GET /api/payment-methods',
+      'GET /api/reports/today', // The counts of the navigation. Only the first page of a window reads them.
     ]);
   });
 
@@ -77,6 +78,19 @@ describe.skipIf(!HAS_BROWSER)('a page', () => {
     const withoutMoney = requests.map((one) => one.filter((name) => name !== 'GET /api/reports/today/money'));
     const ofAccount = [`GET /api/accounts/${id}/overview`, `GET /api/accounts/${id}/timeline`];
     expect(withoutMoney.map((one) => one.sort())).toEqual([ofAccount, ['GET /api/reports/today']]);
+  });
+
+  it('does not read the counts of the navigation again if it is not the first one', async () => {
+    const page = await console.open('/find');
+    const requests = recordRequests(page);
+    const isCounts = (name: string) => name === 'GET /api/reports/today';
+    await page.goto(`${console.origin}/customers`);
+    for (const name of ['Accounts', 'Payments', 'Approvals', 'Find']) {
+      await page.getByRole('link', { name: new RegExp(`^${name}`) }).click();
+      await page.getByRole('heading', { level: 1, name }).waitFor();
+      await page.locator('.skeleton').first().waitFor({ state: 'detached' });
+    }
+    expect(requests.filter(isCounts)).toHaveLength(1);
   });
 
   it('New sale does not read the catalogue again after a sale', async () => {
@@ -109,6 +123,7 @@ describe.skipIf(!HAS_BROWSER)('a page', () => {
       'GET /api/payment-methods',
       'GET /api/payplans',
       'GET /api/products',
+      'GET /api/reports/today',
     ]);
     expect(requests.filter((name) => !name.startsWith('GET '))).toHaveLength(10);
   });

@@ -1,16 +1,35 @@
-import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { Link, useLocation } from 'wouter';
+import { api } from './api/client.ts';
 import type { Schemas } from './api/paths.ts';
+import { untilLoaded } from './api/send.ts';
 import { may, signOut } from './api/session.ts';
 import { settings } from './api/settings.ts';
-import { t, tValue } from './i18n/index.ts';
+import { format, loadMessages, t, tValue } from './i18n/index.ts';
 import { FindBox } from './pages/find/find-box.tsx';
 import { PAGES, SECTIONS, type Section } from './pages/index.ts';
 import { PasswordDialog } from './pages/shared/password-dialog.tsx';
 import { useConnection } from './pages/shared/use-connection.ts';
 import { LanguageChoice, ThemeChoice } from './preferences.tsx';
 import { Icon } from './ui/icons.tsx';
+import { useShortcut } from './ui/keys.ts';
 import { Menu } from './ui/menu.tsx';
+
+/** How much work waits on a page. Null if the user may not read it. */
+const WAITING: Readonly<Record<string, (work: Schemas['TodayWork']) => number | null | undefined>> = {
+  '/unmatched': ({ unmatchedPayments, conflicts }) => (unmatchedPayments ?? 0) + (conflicts ?? 0),
+  '/approvals': ({ pendingApprovals }) => pendingApprovals,
+  '/cash': ({ cash }) => cash && cash.own.openCounts + cash.own.toReceive,
+  '/cash/office': ({ cash }) => cash?.all && cash.all.openCounts + cash.all.deposits + cash.all.settlements,
+  '/call-list': ({ ownCallsDue }) => ownCallsDue,
+};
+
+const KeysDialog = lazy(async () => {
+  const [loaded] = await untilLoaded(() =>
+    Promise.all([import('./pages/shared/keys-dialog.tsx'), loadMessages('find')]),
+  );
+  return { default: loaded.KeysDialog };
+});
 
 interface LayoutProps {
   user: Schemas['User'];
@@ -23,6 +42,8 @@ export function Layout({ user, onLanguageChange, children }: LayoutProps) {
   const [location] = useLocation();
   const main = useRef<HTMLElement>(null);
   const [changesPassword, setChangesPassword] = useState(false);
+  const [showsKeys, setShowsKeys] = useState(false);
+  useShortcut('help', () => setShowsKeys(true));
   const firstLocation = useRef(location);
   // Runs before the browser draws the new page. A page that focuses its first field has already done so.
   useLayoutEffect(() => {
@@ -43,15 +64,32 @@ export function Layout({ user, onLanguageChange, children }: LayoutProps) {
       ? [{ path, ...navigation }]
       : [],
   );
+  // The page Today reads the same. Events repeat the query, so a change of the page need not.
+  const work = api.useQuery('get', '/api/reports/today', undefined, {
+    enabled: may('payments:read'),
+    staleTime: Infinity,
+  });
   const linksOf = (section: Section | undefined) =>
     links
       .filter((link) => link.section === section)
-      .map(({ path, label, icon }) => (
-        <Link key={path} href={path} className="nav-link" aria-current={currentOf(path, location)}>
-          <Icon name={icon} />
-          {t(label)}
-        </Link>
-      ));
+      .map(({ path, label, icon }) => {
+        const waiting = (work.data && WAITING[path]?.(work.data.data)) ?? 0;
+        const count = format.number(waiting);
+        return (
+          <Link key={path} href={path} className="nav-link" aria-current={currentOf(path, location)}>
+            <Icon name={icon} />
+            <span aria-hidden={waiting > 0 || undefined}>{t(label)}</span>
+            {waiting > 0 && (
+              <>
+                <span className="nav-count" aria-hidden="true">
+                  {count}
+                </span>
+                <span className="visually-hidden">{t('app.waiting', { page: t(label), count })}</span>
+              </>
+            )}
+          </Link>
+        );
+      });
   const navigation = (
     <>
       {linksOf(undefined)}
@@ -113,6 +151,11 @@ export function Layout({ user, onLanguageChange, children }: LayoutProps) {
         {children}
       </main>
       <ConnectionBanner />
+      {showsKeys && (
+        <Suspense>
+          <KeysDialog path={location} onClose={() => setShowsKeys(false)} />
+        </Suspense>
+      )}
       {changesPassword && <PasswordDialog onClose={() => setChangesPassword(false)} />}
     </div>
   );

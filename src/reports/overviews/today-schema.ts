@@ -43,7 +43,10 @@ export const TodayWork = Type.Object(
       ),
     ),
     pendingApprovals: Nullable(
-      Type.Integer({ description: 'Null if the caller may not decide on requests for approval.' }),
+      Type.Integer({
+        description:
+          'Requests for approval on which the caller may decide, so without the caller’s own ones. Null if the caller may decide on none.',
+      }),
     ),
     cash: Nullable(
       Type.Object(
@@ -71,6 +74,11 @@ export const TodayWork = Type.Object(
     callsDue: Nullable(
       Type.Integer({
         description: `Late accounts whose next call, or the day after whose promise, has come. ${UNREADABLE}`,
+      }),
+    ),
+    ownCallsDue: Nullable(
+      Type.Integer({
+        description: `Those of callsDue that are assigned to the caller. ${UNREADABLE}`,
       }),
     ),
     brokenPromises: Nullable(
@@ -142,6 +150,7 @@ export const TodayWork = Type.Object(
         pendingApprovals: 1,
         cash: { own: { openCounts: 0, toReceive: 0 }, all: { openCounts: 1, deposits: 1, settlements: 0 } },
         callsDue: 4,
+        ownCallsDue: 1,
         brokenPromises: { from: '2026-10-27', count: 2 },
         failingWebhookEndpoints: 0,
         providers: [{ provider: 'mobilemoney', lastHeardAt: '2026-11-02T08:15:30.000Z', isSilent: false }],

@@ -30,8 +30,7 @@ import { listNotifications } from '../../payments/notifications/store.ts';
 import { paymentList } from '../../payments/schema.ts';
 import { listPayments } from '../../payments/store.ts';
 import { mayDo, type Permission } from '../../rights.ts';
-import { approvalList } from '../../staff/approvals/schema.ts';
-import { listApprovals } from '../../staff/approvals/store.ts';
+import { countDecidableBy } from '../../staff/approvals/view.ts';
 import { paymentSums, type Sums } from '../payments-store.ts';
 import { findLastResult } from '../proof/result-store.ts';
 import { toLastProof } from '../proof/view.ts';
@@ -60,6 +59,10 @@ export async function readWork(context: Context, actor: Actor) {
     mayDo(actor, permission) ? read() : null;
   const notifications = (query: Record<string, unknown>) =>
     countOf(listNotifications(db, notificationList.plan({ ...query, limit: 1 }, context)));
+  const callsDue = (filters: Record<string, unknown>) => {
+    const query = { 'filter[hiddenUntil]': { lte: date }, ...filters, limit: 1, shown: 'to_call' };
+    return countOf(listEntries(db, callListList.plan(query, context), date));
+  };
 
   return {
     date,
@@ -74,20 +77,11 @@ export async function readWork(context: Context, actor: Actor) {
       const query = { 'filter[status]': { eq: 'rejected' }, 'filter[createdAt]': { gte: from } };
       return { from, count: await notifications(query) };
     }),
-    pendingApprovals: await ifAllowed('approvals:decide', () =>
-      countOf(
-        listApprovals(db, approvalList.plan({ 'filter[status]': { eq: 'pending' }, limit: 1 }, context)),
-      ),
-    ),
+    pendingApprovals: await countDecidableBy(db, actor),
     cash: await readCashWork(context, actor),
-    callsDue: await ifAllowed('calls:read', () =>
-      countOf(
-        listEntries(
-          db,
-          callListList.plan({ 'filter[hiddenUntil]': { lte: date }, limit: 1, shown: 'to_call' }, context),
-          date,
-        ),
-      ),
+    callsDue: await ifAllowed('calls:read', () => callsDue({})),
+    ownCallsDue: await ifAllowed('calls:read', async () =>
+      actor.userId === null ? null : callsDue({ 'filter[assigneeId]': { eq: String(actor.userId) } }),
     ),
     brokenPromises: await ifAllowed('calls:read', async () => {
       const from = addDays(date, 1 - BROKEN_DAYS);

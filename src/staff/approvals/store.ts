@@ -116,6 +116,23 @@ export function listApprovals(db: Db, plan: ListPlan) {
   return fetchPage<ApprovalRow>(db, plan, { select: APPROVAL, from: sql`from approvals r` });
 }
 
+/** The pending requests with one of the actions that a user may decide on: neither the user nor a key that the user has seen sent them. */
+export async function countDecidable(
+  db: Db,
+  { userId, actions }: { userId: number; actions: readonly ApprovalAction[] },
+): Promise<number> {
+  const [row] = await lookUp<{ count: number }>(
+    db,
+    `select count(*)::integer as count from approvals r
+    where r.status = 'pending' and r.action::text = any($2::text[]) and r.responsible_user_id is distinct from $1
+      and not exists (
+        select from audit_entries where resource = 'api_key' and resource_id = r.api_key_id and actor_user_id = $1
+          and action in ('api_key.create', 'api_key.rotate'))`,
+    [userId, actions],
+  );
+  return row?.count ?? 0;
+}
+
 /** Locks a request. To avoid deadlocks, lock its accounts and payments before the request, as `approve` does. */
 export async function lockApproval(tx: Tx, id: number): Promise<ApprovalRow | undefined> {
   const { rows } = await sql<ApprovalRow>`${APPROVAL} where r.id = ${id} for no key update of r`.execute(tx);

@@ -1,10 +1,19 @@
 import { type Actor, amountOf, type Currency } from '../../core/context.ts';
 import type { Db } from '../../core/database/db.ts';
-import type { ApprovalStatus } from '../../core/database/tables.ts';
+import type { ApprovalAction, ApprovalStatus } from '../../core/database/tables.ts';
 import { ok } from '../../core/http/envelope.ts';
-import { type ApprovalRow, answerName, changedFacts, type Facts, factsOf, movesOf } from './rules.ts';
+import { mayDo } from '../../rights.ts';
+import {
+  ACTION_PERMISSIONS,
+  type ApprovalRow,
+  answerName,
+  changedFacts,
+  type Facts,
+  factsOf,
+  movesOf,
+} from './rules.ts';
 import type { ApprovalFacts } from './schema.ts';
-import { findSeenKeys, type PendingApproval } from './store.ts';
+import { countDecidable, findSeenKeys, type PendingApproval } from './store.ts';
 
 export const SENT_FOR_APPROVAL = 'Sent for approval.';
 
@@ -27,6 +36,16 @@ export async function findAllowedMoves(db: Db, actor: Actor, rows: readonly Appr
   const seen = await findSeenKeys(db, actor.userId, keys);
   return (row: ApprovalRow) => movesOf(actor, row, row.api_key_id !== null && seen.has(row.api_key_id));
 }
+
+/** How many pending requests the actor may decide on. Null for an actor who may decide on none. */
+export async function countDecidableBy(db: Db, actor: Actor): Promise<number | null> {
+  const { userId } = actor;
+  if (userId === null || !mayDo(actor, 'approvals:decide')) return null;
+  const actions = ACTIONS.filter((action) => mayDo(actor, ACTION_PERMISSIONS[action]));
+  return countDecidable(db, { userId, actions });
+}
+
+const ACTIONS = Object.keys(ACTION_PERMISSIONS) as ApprovalAction[];
 
 /** The field of a payment or an account. It is missing if no request is pending. */
 export function pendingApprovalsOf(pendingApprovals: PendingApproval[]) {

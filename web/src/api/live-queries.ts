@@ -17,7 +17,19 @@ const HISTORY = ['/api/customers/{id}/timeline', '/api/accounts/{id}/timeline'];
  * Queries are read once for all events that arrive within this time, by kind of query. The work of today counts the rows of several
  * lists, and a report reads many rows. The service gives the same money of today for a minute.
  */
-export const COLLECT_MS = { money: 60_000, report: 15_000, today: 3_000, other: 300 };
+const COLLECT_MS = { money: 60_000, report: 15_000, today: 3_000, other: 300 };
+
+/** On other pages, only the counts in the navigation show the work of today. */
+const COUNTS_MS = 30_000;
+
+/** Whether a page shows the answer of a query, and not only the navigation. */
+export function isOfPage(queryKey: readonly unknown[], pathname: string): boolean {
+  return kindOf(String(queryKey[1])) !== 'today' || pathname === '/today';
+}
+
+export function collectMs(kind: Kind, pathname: string): number {
+  return kind === 'today' && pathname !== '/today' ? COUNTS_MS : COLLECT_MS[kind];
+}
 
 export type Kind = keyof typeof COLLECT_MS;
 export const KINDS = Object.keys(COLLECT_MS) as Kind[];

@@ -1,6 +1,6 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { sendSignedIn } from './client.ts';
-import { COLLECT_MS, concerns, KINDS, type Kind, kindOf, type LiveEvent } from './live-queries.ts';
+import { collectMs, concerns, KINDS, type Kind, kindOf, type LiveEvent } from './live-queries.ts';
 import { may } from './session.ts';
 
 const RECONNECT_MS = 2_000;
@@ -57,7 +57,7 @@ async function run(queries: QueryClient, signal: AbortSignal, mayMissEvents: boo
       });
     };
     return (event: LiveEvent) => {
-      if (collected.push(event) === 1) setTimeout(readAgain, COLLECT_MS[kind]);
+      if (collected.push(event) === 1) setTimeout(readAgain, collectMs(kind, location.pathname));
     };
   }
 }

@@ -3,6 +3,7 @@ import type { MaybeOptionalInit } from 'openapi-fetch';
 import type { PathsWithMethod } from 'openapi-typescript-helpers';
 import { useEffect, useRef } from 'react';
 import { client } from './client.ts';
+import { isOfPage } from './live-queries.ts';
 import type { Paths } from './paths.ts';
 import { isErrorBody, type Problem, problemOf } from './problem.ts';
 import {
@@ -85,7 +86,11 @@ export function useWrite<Method extends WriteMethod, Path extends PathsWithMetho
       return data?.data;
     },
     onSuccess: () => {
-      const read = queries.invalidateQueries();
+      const isRead = ({ queryKey }: { queryKey: readonly unknown[] }) =>
+        isOfPage(queryKey, location.pathname);
+      // The event of the change repeats the counts of the navigation.
+      void queries.invalidateQueries({ predicate: (query) => !isRead(query), refetchType: 'none' });
+      const read = queries.invalidateQueries({ predicate: isRead });
       return waitsForQueries ? read : undefined;
     },
   });

@@ -22,6 +22,7 @@ export const common = {
   'connection.silent': 'No answer yet…',
   'connection.limited': 'Many requests in a short time. The page continues by itself within a minute.',
   'connection.busy': 'The service is busy. Trying again…',
+  'app.waiting': '{page}, {count} waiting',
   'nav.find': 'Find',
   'nav.callList': 'Call list',
   'nav.sale': 'New sale',

@@ -5,6 +5,7 @@ import type { Schemas } from '../../api/paths.ts';
 import { untilLoaded } from '../../api/send.ts';
 import { loadMessages, t } from '../../i18n/index.ts';
 import { Icon } from '../../ui/icons.tsx';
+import { isKey, KEYS, useShortcut } from '../../ui/keys.ts';
 import { useDebounced } from '../../ui/use-debounced.ts';
 
 type Result = Schemas['SearchResult'];
@@ -57,18 +58,10 @@ export function FindBox({ id, hasSlashShortcut = false, ofPage }: FindBoxProps) 
     ofPage.onSearch(wanted);
   }, [wanted]);
 
-  useEffect(() => {
-    if (!hasSlashShortcut) return;
-    const focus = (event: globalThis.KeyboardEvent) => {
-      const isTyping = (event.target as Element).closest?.('input, select, textarea, dialog');
-      if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || isTyping) return;
-      event.preventDefault();
-      input.current?.focus();
-      input.current?.select();
-    };
-    document.addEventListener('keydown', focus);
-    return () => document.removeEventListener('keydown', focus);
-  }, [hasSlashShortcut]);
+  useShortcut(hasSlashShortcut ? 'find' : undefined, () => {
+    input.current?.focus();
+    input.current?.select();
+  });
 
   // Enter opens a result of the text in the field. Until its results arrive, the list shows those of the text before.
   const isWaiting = wanted !== text.trim() || search.isPlaceholderData || search.isLoading;
@@ -91,10 +84,10 @@ export function FindBox({ id, hasSlashShortcut = false, ofPage }: FindBoxProps) 
   }
 
   function onKeyDown(event: KeyboardEvent) {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const step = isKey(event, 'down') ? 1 : isKey(event, 'up') ? -1 : undefined;
     if (step !== undefined) setActive((active + step + results.length) % Math.max(1, results.length));
-    else if (event.key === 'Enter') setOpensFirst(true);
-    else if (event.key === 'Escape') {
+    else if (isKey(event, 'open')) setOpensFirst(true);
+    else if (isKey(event, 'clear')) {
       setText('');
       setIsOpen(false);
     } else return;
@@ -140,7 +133,7 @@ export function FindBox({ id, hasSlashShortcut = false, ofPage }: FindBoxProps) 
           onFocus={() => setIsOpen(true)}
           onKeyDown={onKeyDown}
         />
-        {hasSlashShortcut && text === '' && <kbd className="wide-only">/</kbd>}
+        {hasSlashShortcut && text === '' && <kbd className="wide-only">{KEYS.find}</kbd>}
       </label>
       <div className="find-results" hidden={!isShown}>
         {isShown && (

@@ -10,6 +10,7 @@ import {
   useSyncExternalStore,
 } from 'react';
 import { useSearchParams } from 'wouter';
+import { isOfPage } from '../../api/live-queries.ts';
 import { t, tCount } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -64,7 +65,9 @@ export function Page() {
   useEffect(() => {
     // A sale does not change the catalogue, which the page shows.
     if (accountId !== undefined)
-      void queries.invalidateQueries({ predicate: (query) => !readsAllRows(query) });
+      void queries.invalidateQueries({
+        predicate: (query) => !readsAllRows(query) && isOfPage(query.queryKey, location.pathname),
+      });
   }, [queries, accountId]);
   const refused = sale && PARTS.find((part) => sale.parts[part].progress === 'refused');
   useEffect(() => {

@@ -8,6 +8,7 @@ import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Notice } from '../../ui/feedback.tsx';
 import { Form, FormButtons } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
+import { isKey, KEYS } from '../../ui/keys.ts';
 import { type Candidate, useAccountSearch } from '../shared/account-search.ts';
 import { usePaymentMethods } from '../shared/catalogue.ts';
 import { mayAskProvider, PaymentAnswer } from '../shared/provider-answer.tsx';
@@ -80,7 +81,7 @@ export function AssignmentForm({ payment, onSend, onAssigned, onRefused }: Assig
               ref={searchInput}
               type="search"
               placeholder={t('unmatched.search')}
-              aria-keyshortcuts="0"
+              aria-keyshortcuts={KEYS.search}
               autoComplete="off"
               spellCheck={false}
               maxLength={100}
@@ -91,7 +92,7 @@ export function AssignmentForm({ payment, onSend, onAssigned, onRefused }: Assig
               }}
               onKeyDown={onSearchKey}
             />
-            <kbd className="wide-only">0</kbd>
+            <kbd className="wide-only">{KEYS.search}</kbd>
           </label>
           <p className="field-hint" role="status">
             {search.error ? explain(search.error) : hintOf()}
@@ -131,8 +132,8 @@ export function AssignmentForm({ payment, onSend, onAssigned, onRefused }: Assig
 
   /** Enter and ↓ choose the first account after the search has ended. Until then the list shows the previous results. */
   function onSearchKey(event: KeyboardEvent<HTMLInputElement>) {
-    if (event.key === 'Enter' || event.key === 'ArrowDown') setWantsFirst(true);
-    else if (event.key === 'Escape') {
+    if (isKey(event, 'open') || isKey(event, 'down')) setWantsFirst(true);
+    else if (isKey(event, 'clear')) {
       setText('');
       firstChoiceOf(searchInput.current)?.focus();
     } else return;

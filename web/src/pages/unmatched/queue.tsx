@@ -2,6 +2,7 @@ import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 're
 import { format, t } from '../../i18n/index.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Notice } from '../../ui/feedback.tsx';
+import { isKey } from '../../ui/keys.ts';
 
 interface Place<Row> {
   row: Row | undefined;
@@ -117,13 +118,12 @@ export function Queue<Row extends { id: number }>(props: QueueProps<Row>) {
     if (target.closest('dialog, [popover]')) return;
     if (!isGone) isTyping.current = target.matches(TEXT_FIELDS);
     if (isTyping.current || target.matches(TEXT_FIELDS)) return;
-    const key = event.key.toLowerCase();
-    if (key === 'n') next();
-    else if (key === 'p') previous();
-    else if (key === 'u' && onUndo) onUndo();
+    if (isKey(event, 'next')) next();
+    else if (isKey(event, 'previous')) previous();
+    else if (isKey(event, 'undo') && onUndo) onUndo();
     else if (isGone) return;
-    else if (/^\d$/.test(key)) onDigit(region.current, Number(key));
-    else if (key === 'enter' && !event.repeat && !target.closest(HAS_OWN_ENTER))
+    else if (isKey(event, 'choose') || isKey(event, 'search')) onDigit(region.current, Number(event.key));
+    else if (isKey(event, 'send') && !event.repeat && !target.closest(HAS_OWN_ENTER))
       region.current?.querySelector('form')?.requestSubmit();
     else return;
     event.preventDefault();

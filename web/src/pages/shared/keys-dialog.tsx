@@ -1,0 +1,42 @@
+import { t } from '../../i18n/index.ts';
+import { Dialog } from '../../ui/dialog.tsx';
+import { KEYS, type KeyName } from '../../ui/keys.ts';
+
+interface Group {
+  name: 'everywhere' | 'find' | 'unmatched';
+  /** The page on which the keys work. Without it, they work on every page. */
+  path?: string;
+  keys: readonly KeyName[];
+}
+
+const GROUPS: readonly Group[] = [
+  { name: 'unmatched', path: '/unmatched', keys: ['choose', 'send', 'next', 'previous', 'search', 'undo'] },
+  { name: 'everywhere', keys: ['find', 'help'] },
+  { name: 'find', keys: ['down', 'up', 'open', 'clear'] },
+];
+
+/** How keyboards name a key. The other keys have the character that they type. */
+const NAMES: Readonly<Partial<Record<KeyName, string>>> = { down: '↓', up: '↑', clear: 'Esc', choose: '1–9' };
+
+/** The keys of the page and of the console. */
+export function KeysDialog({ path, onClose }: { path: string; onClose(): void }) {
+  return (
+    <Dialog title={t('keys.title')} onClose={onClose}>
+      {GROUPS.filter((group) => group.path === undefined || group.path === path).map(({ name, keys }) => (
+        <section key={name}>
+          <h3>{t(`keys.group.${name}`)}</h3>
+          <dl className="facts">
+            {keys.map((key) => (
+              <div key={key}>
+                <dt>
+                  <kbd>{NAMES[key] ?? KEYS[key]}</kbd>
+                </dt>
+                <dd>{t(`keys.${key}`)}</dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      ))}
+    </Dialog>
+  );
+}
