@@ -805,3 +805,20 @@ it('are counted in the work of today for each user who may decide on them, and n
   expect(await waiting(service.adminToken)).toBe(own); // The admin has created the key.
   expect(await waiting(manager)).toBe(ofOther + 2);
 });
+
+it('that were decided are counted in the work of today of the requester, and found in the list by requester', async () => {
+  const ofToday = async (token: string) =>
+    (await dataOf(service.call('GET', '/reports/today', undefined, { token }))).ownDecisions.count;
+  const manager = await service.tokenOf('manager');
+  const [own, ofOther] = [await ofToday(service.adminToken), await ofToday(manager)];
+  const { request } = await requestedReversal();
+  expect(await ofToday(service.adminToken)).toBe(own);
+  const reason = { reason: 'It is right' };
+  await dataOf(service.call('POST', `/approvals/${request.id}/reject`, reason, { token: manager }));
+  expect([await ofToday(service.adminToken), await ofToday(manager)]).toEqual([own + 1, ofOther]);
+  const me = await dataOf(service.call('GET', '/auth/me'));
+  const query = `/approvals?filter[requestedByUserId]=${me.id}&sort=endedAt:desc&filter[id]=${request.id}`;
+  expect(await dataOf(service.call('GET', query))).toMatchObject([
+    { id: request.id, status: 'rejected', decisionReason: reason.reason, decidedBy: expect.any(String) },
+  ]);
+});

@@ -31,8 +31,8 @@ describe.skipIf(!HAS_BROWSER)('the key ?', () => {
   });
 
   it('works in Swahili on a narrow screen', async () => {
-    const page = await console.open('/today', { viewport: PHONE, locale: 'sw-KE' });
-    await page.getByRole('heading', { level: 1, name: 'Leo' }).waitFor();
+    const page = await console.open('/customers', { viewport: PHONE, locale: 'sw-KE' });
+    await page.getByRole('heading', { level: 1, name: 'Wateja' }).waitFor();
     await page.keyboard.press('?');
     await page.getByRole('dialog', { name: 'Vitufe' }).getByText('Fungua tokeo').waitFor();
     await expectAccessible(page);

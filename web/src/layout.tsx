@@ -12,8 +12,8 @@ import { PasswordDialog } from './pages/shared/password-dialog.tsx';
 import { useConnection } from './pages/shared/use-connection.ts';
 import { LanguageChoice, ThemeChoice } from './preferences.tsx';
 import { Icon } from './ui/icons.tsx';
-import { useShortcut } from './ui/keys.ts';
 import { Menu } from './ui/menu.tsx';
+import { useShortcut } from './ui/use-shortcut.ts';
 
 /** How much work waits on a page. Null if the user may not read it. */
 const WAITING: Readonly<Record<string, (work: Schemas['TodayWork']) => number | null | undefined>> = {

@@ -7,6 +7,8 @@ export const MOST_LATE_ACCOUNTS = 8;
 export const REJECTED_DAYS = 7;
 /** The days, including today, whose broken promises are counted. */
 export const BROKEN_DAYS = 7;
+/** The days, including today, whose decisions on requests for approval are counted for the requester. */
+export const DECIDED_DAYS = 7;
 /** The days for which the money of today shows what was received. */
 export const DAYS_SHOWN = 7;
 /** The months, including the present one, whose commission the seller sees. */

@@ -10,6 +10,7 @@ import {
   BROKEN_DAYS,
   COMMISSION_MONTHS,
   DAYS_SHOWN,
+  DECIDED_DAYS,
   LATE_STATUSES,
   MOST_LATE_ACCOUNTS,
   REJECTED_DAYS,
@@ -47,6 +48,14 @@ export const TodayWork = Type.Object(
         description:
           'Requests for approval on which the caller may decide, so without the caller’s own ones. Null if the caller may decide on none.',
       }),
+    ),
+    ownDecisions: Nullable(
+      Type.Object(
+        { from: DateText, count: Type.Integer() },
+        {
+          description: `Requests of the caller that were approved or rejected, or became obsolete, in the last ${DECIDED_DAYS} days, which begin on \`from\`. ${UNREADABLE}`,
+        },
+      ),
     ),
     cash: Nullable(
       Type.Object(
@@ -148,6 +157,7 @@ export const TodayWork = Type.Object(
         conflicts: 0,
         rejectedNotifications: { from: '2026-10-27', count: 0 },
         pendingApprovals: 1,
+        ownDecisions: { from: '2026-10-27', count: 0 },
         cash: { own: { openCounts: 0, toReceive: 0 }, all: { openCounts: 1, deposits: 1, settlements: 0 } },
         callsDue: 4,
         ownCallsDue: 1,

@@ -30,6 +30,8 @@ import { listNotifications } from '../../payments/notifications/store.ts';
 import { paymentList } from '../../payments/schema.ts';
 import { listPayments } from '../../payments/store.ts';
 import { mayDo, type Permission } from '../../rights.ts';
+import { approvalList } from '../../staff/approvals/schema.ts';
+import { listApprovals } from '../../staff/approvals/store.ts';
 import { countDecidableBy } from '../../staff/approvals/view.ts';
 import { paymentSums, type Sums } from '../payments-store.ts';
 import { findLastResult } from '../proof/result-store.ts';
@@ -40,6 +42,7 @@ import {
   BROKEN_DAYS,
   COMMISSION_MONTHS,
   DAYS_SHOWN,
+  DECIDED_DAYS,
   isSilent,
   LATE_STATUSES,
   MOST_LATE_ACCOUNTS,
@@ -78,6 +81,17 @@ export async function readWork(context: Context, actor: Actor) {
       return { from, count: await notifications(query) };
     }),
     pendingApprovals: await countDecidableBy(db, actor),
+    ownDecisions: await ifAllowed('approvals:read', async () => {
+      if (actor.userId === null) return null;
+      const from = addDays(date, 1 - DECIDED_DAYS);
+      const query = {
+        'filter[requestedByUserId]': { eq: String(actor.userId) },
+        'filter[status]': { in: 'approved,rejected,obsolete' },
+        'filter[endedAt]': { gte: from },
+        limit: 1,
+      };
+      return { from, count: await countOf(listApprovals(db, approvalList.plan(query, context))) };
+    }),
     cash: await readCashWork(context, actor),
     callsDue: await ifAllowed('calls:read', () => callsDue({})),
     ownCallsDue: await ifAllowed('calls:read', async () =>

@@ -5,6 +5,7 @@ export const approvals = {
   'approvals.action': 'Action',
   'approvals.title': '{action}: {amount}',
   'approvals.requestedBy': 'Requested by',
+  'approvals.me': 'Me',
   'approvals.payment': 'Payment',
   'approvals.receiver': 'Goes to account',
   'approvals.counted': 'Amount compared with the limit',

@@ -41,4 +41,5 @@ export const today = {
   'today.cash.deposits': 'Deposits to confirm',
   'today.cash.settlements': 'Settlements of cash to decide',
   'today.approvals': 'Requests for approval',
+  'today.ownDecisions': 'Your requests decided since {day}',
 } as const;

@@ -3,8 +3,7 @@ import { providerAnswer } from './provider-answer.ts';
 
 export const unmatched = {
   ...providerAnswer,
-  'unmatched.keys':
-    'Keys: 1–9 choose an account, Enter assigns. N and P: next and previous. 0: search. U: undo.',
+  'unmatched.keys': 'Press ? to see the keys.',
   'unmatched.payments': 'Payments',
   'unmatched.conflicts': 'Conflicts',
   'unmatched.rejected': 'Rejected',

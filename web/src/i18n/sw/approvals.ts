@@ -6,6 +6,7 @@ export const approvals: Record<keyof typeof en, string> = {
   'approvals.action': 'Kitendo',
   'approvals.title': '{action}: {amount}',
   'approvals.requestedBy': 'Aliyeomba',
+  'approvals.me': 'Mimi',
   'approvals.payment': 'Malipo',
   'approvals.receiver': 'Inaenda kwa akaunti',
   'approvals.counted': 'Kiasi kilicholinganishwa na kikomo',

@@ -1,7 +1,6 @@
 import type { find as en } from '../en/find.ts';
 
 export const find: Record<keyof typeof en, string> = {
-  'find.hint': 'Bonyeza / popote ili kutafuta.',
   'find.some': 'Matokeo {shown} kati ya {total}. Andika zaidi ili kuona mengine.',
   'find.many': 'Matokeo {shown} kati ya zaidi ya {total}. Andika zaidi ili kuona mengine.',
   'find.results.one': 'Tokeo {count}',
@@ -15,13 +14,7 @@ export const find: Record<keyof typeof en, string> = {
   'find.all.customers': 'Wateja wote wanaolingana',
   'find.all.accounts': 'Akaunti zote zinazolingana',
   'keys.title': 'Vitufe',
-  'keys.group.unmatched': 'Malipo yasiyolinganishwa na migongano',
-  'keys.group.everywhere': 'Popote',
-  'keys.group.find': 'Katika utafutaji',
-  'keys.find': 'Tafuta',
   'keys.help': 'Onyesha vitufe hivi',
-  'keys.down': 'Tokeo linalofuata',
-  'keys.up': 'Tokeo lililotangulia',
   'keys.open': 'Fungua tokeo',
   'keys.clear': 'Futa maandishi',
   'keys.choose': 'Chagua hili',

@@ -43,4 +43,5 @@ export const today: Record<keyof typeof en, string> = {
   'today.cash.deposits': 'Amana za benki za kuthibitisha',
   'today.cash.settlements': 'Ulipaji wa tofauti wa kuamua',
   'today.approvals': 'Maombi ya idhini',
+  'today.ownDecisions': 'Maombi yako yaliyoamuliwa tangu {day}',
 };

@@ -3,8 +3,7 @@ import { providerAnswer } from './provider-answer.ts';
 
 export const unmatched: Record<keyof typeof en, string> = {
   ...providerAnswer,
-  'unmatched.keys':
-    'Vitufe: 1–9 huchagua akaunti, Enter huweka malipo. N na P: yanayofuata na yaliyotangulia. 0: tafuta. U: tengua.',
+  'unmatched.keys': 'Bonyeza ? kuona vitufe.',
   'unmatched.payments': 'Malipo',
   'unmatched.conflicts': 'Migongano',
   'unmatched.rejected': 'Zilizokataliwa',

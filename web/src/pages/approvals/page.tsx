@@ -1,10 +1,11 @@
 import { api, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
-import { t, tValue } from '../../i18n/index.ts';
+import { currentSession } from '../../api/session.ts';
+import { format, t, tValue } from '../../i18n/index.ts';
 import type { Tone } from '../../ui/badge.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { choiceFilter, createdColumn, moneyColumn, statusColumn, statusFilter } from '../shared/columns.tsx';
-import { ResourcePage, useList } from '../shared/list.tsx';
+import { type Filter, ResourcePage, useList } from '../shared/list.tsx';
 import { ApprovalDialog } from './approval-dialog.tsx';
 
 type Approval = Schemas['Approval'];
@@ -36,6 +37,7 @@ export function Page() {
     choiceFilter('action', t('approvals.action'), Object.keys(ACTIONS), (action) =>
       tValue('approvalAction', action),
     ),
+    ownFilter(),
   ]);
   const approvals = api.useQuery('get', '/api/approvals', { params: { query: list.query } }, KEEPS_LAST);
   const columns: Column<Approval>[] = [
@@ -60,6 +62,13 @@ export function Page() {
       show: ({ requestedBy }) => requestedBy,
     },
     statusColumn(TONES, (status) => tValue('approvalStatus', status), { canSort: true }),
+    {
+      name: 'endedAt',
+      label: t('approvals.endedAt'),
+      canSort: true,
+      show: ({ endedAt, decidedBy, decisionReason }) =>
+        [endedAt && format.dateTime(endedAt), decidedBy, decisionReason].filter(Boolean).join(' · '),
+    },
     createdColumn('hidden'),
   ];
   return (
@@ -75,4 +84,14 @@ export function Page() {
       dialogOf={(approval, close) => <ApprovalDialog key={approval.id} approval={approval} onClose={close} />}
     />
   );
+}
+
+/** The requests that the user has sent, with their decisions. */
+function ownFilter(): Filter {
+  return {
+    name: 'requestedBy',
+    label: t('approvals.requestedBy'),
+    choices: [['me', t('approvals.me')]],
+    query: () => ({ 'filter[requestedByUserId]': String(currentSession()?.user.id ?? 0) }),
+  };
 }

@@ -5,8 +5,9 @@ import type { Schemas } from '../../api/paths.ts';
 import { untilLoaded } from '../../api/send.ts';
 import { loadMessages, t } from '../../i18n/index.ts';
 import { Icon } from '../../ui/icons.tsx';
-import { isKey, KEYS, useShortcut } from '../../ui/keys.ts';
+import { KEYS } from '../../ui/keys.ts';
 import { useDebounced } from '../../ui/use-debounced.ts';
+import { isKey, useShortcut } from '../../ui/use-shortcut.ts';
 
 type Result = Schemas['SearchResult'];
 

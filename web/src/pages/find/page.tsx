@@ -9,9 +9,7 @@ export function Page() {
   useLayoutEffect(() => document.getElementById('page-find')?.focus(), []);
   return (
     <div className="narrow">
-      <PageHead title={t('nav.find')}>
-        <span className="wide-only">{t('find.hint')}</span>
-      </PageHead>
+      <PageHead title={t('nav.find')} />
       <FindBox
         id="page-find"
         ofPage={{

@@ -3,16 +3,21 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { KEYS, type KeyName } from '../../ui/keys.ts';
 
 interface Group {
-  name: 'everywhere' | 'find' | 'unmatched';
+  /** Without it, the keys work everywhere on the page. */
+  title?: 'nav.unmatched' | 'nav.find';
   /** The page on which the keys work. Without it, they work on every page. */
   path?: string;
   keys: readonly KeyName[];
 }
 
 const GROUPS: readonly Group[] = [
-  { name: 'unmatched', path: '/unmatched', keys: ['choose', 'send', 'next', 'previous', 'search', 'undo'] },
-  { name: 'everywhere', keys: ['find', 'help'] },
-  { name: 'find', keys: ['down', 'up', 'open', 'clear'] },
+  {
+    title: 'nav.unmatched',
+    path: '/unmatched',
+    keys: ['choose', 'send', 'next', 'previous', 'search', 'undo'],
+  },
+  { keys: ['find', 'help'] },
+  { title: 'nav.find', keys: ['down', 'up', 'open', 'clear'] },
 ];
 
 /** How keyboards name a key. The other keys have the character that they type. */
@@ -22,16 +27,16 @@ const NAMES: Readonly<Partial<Record<KeyName, string>>> = { down: 'â†“', up: 'â†
 export function KeysDialog({ path, onClose }: { path: string; onClose(): void }) {
   return (
     <Dialog title={t('keys.title')} onClose={onClose}>
-      {GROUPS.filter((group) => group.path === undefined || group.path === path).map(({ name, keys }) => (
-        <section key={name}>
-          <h3>{t(`keys.group.${name}`)}</h3>
+      {GROUPS.filter((group) => group.path === undefined || group.path === path).map(({ title, keys }) => (
+        <section key={title}>
+          {title && <h3>{t(title)}</h3>}
           <dl className="facts">
             {keys.map((key) => (
               <div key={key}>
                 <dt>
                   <kbd>{NAMES[key] ?? KEYS[key]}</kbd>
                 </dt>
-                <dd>{t(`keys.${key}`)}</dd>
+                <dd>{labelOf(key)}</dd>
               </div>
             ))}
           </dl>
@@ -39,4 +44,9 @@ export function KeysDialog({ path, onClose }: { path: string; onClose(): void })
       ))}
     </Dialog>
   );
+}
+
+function labelOf(key: KeyName): string {
+  if (key === 'find') return t('nav.find');
+  return t(key === 'down' ? 'keys.next' : key === 'up' ? 'keys.previous' : `keys.${key}`);
 }

@@ -31,6 +31,7 @@ function Rows({
   date,
   rejectedNotifications: rejected,
   brokenPromises: broken,
+  ownDecisions: decisions,
   providers,
   proof,
   ...counts
@@ -72,6 +73,14 @@ function Rows({
         />
       )}
       <Count href="/approvals" label={t('today.approvals')} tone="warning" count={counts.pendingApprovals} />
+      {decisions && decisions.count > 0 && (
+        <Count
+          href="/approvals?requestedBy=me&sort=endedAt:desc"
+          label={t('today.ownDecisions', { day: format.dayAndMonth(decisions.from) })}
+          tone="info"
+          count={decisions.count}
+        />
+      )}
       {counts.cash && <OwnCash own={counts.cash.own} />}
       {counts.cash?.all && (
         <>

@@ -2,7 +2,7 @@ import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 're
 import { format, t } from '../../i18n/index.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Notice } from '../../ui/feedback.tsx';
-import { isKey } from '../../ui/keys.ts';
+import { isKey } from '../../ui/use-shortcut.ts';
 
 interface Place<Row> {
   row: Row | undefined;
