@@ -143,6 +143,11 @@ describe.skipIf(!HAS_BROWSER)('a request for approval', () => {
       status: 'rejected',
       decisionReason: 'The credit is another one',
     });
+    const requester = await console.open('/today');
+    await requester.getByRole('link', { name: /^Your requests decided since / }).click();
+    await requester.waitForURL('**/approvals?requestedBy=me*');
+    await requester.getByText(/ · .*@example\.com · The credit is another one$/).waitFor();
+    await expectAccessible(requester);
   });
 
   it('is not sent for a small transfer of credit to an account that the user finds', async () => {

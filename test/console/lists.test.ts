@@ -24,6 +24,21 @@ describe.skipIf(!HAS_BROWSER)('a list of customers, accounts or payments', () =>
     await console.call('POST', '/payments', { ...payment, metadata: { note: '<u>note</u>' } });
   });
 
+  it('shows the sums of all rows while a filter is set, also in Swahili on a narrow screen', async () => {
+    const page = await console.open('/accounts');
+    await page.getByText('2 in all').waitFor();
+    expect(await page.locator('.pager-sums').textContent()).toBe('2 in all');
+    const { balance, arrears } = await console.call('GET', `/accounts/${late.id}`);
+    const sums = new Intl.NumberFormat('en-GB', { minimumFractionDigits: 2 });
+    await page.goto(`${console.origin}/accounts?late=31-60`);
+    await page.getByText(`Balance: KES ${sums.format(balance)}`).waitFor();
+    await page.getByText(`Arrears: KES ${sums.format(arrears)}`).waitFor();
+    await expectAccessible(page);
+    const phone = await console.open('/payments?status=matched', { viewport: PHONE, locale: 'sw-KE' });
+    await phone.locator('.pager-sums', { hasText: '2,400.00' }).waitFor();
+    await expectAccessible(phone);
+  });
+
   it('keeps filters, sort and page in the URL', async () => {
     const page = await console.open('/accounts');
     await page.getByText(late.accountNumber).waitFor();
