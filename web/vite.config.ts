@@ -17,10 +17,10 @@ const PREACT = [
 /** boot.tsx and its modules are a separate small file, so that the requests of boot.tsx do not wait for the app. */
 const FIRST = { name: 'first', test: /[\\/]src[\\/]boot\.tsx$|preload-helper|rolldown.runtime/, priority: 2 };
 /**
- * The modules that at least three pages need are one file, because many small files take longer on a slow network.
+ * The modules that at least four pages need are one file, because many small files take longer on a slow network.
  * Messages are excluded, because a user needs them in one language only.
  */
-const SHARED = { name: 'shared', test: /^(?!.*[\\/]i18n[\\/](en|sw)[\\/])/, minShareCount: 3, priority: 1 };
+const SHARED = { name: 'shared', test: /^(?!.*[\\/]i18n[\\/](en|sw)[\\/])/, minShareCount: 4, priority: 1 };
 
 export default defineConfig(({ command }) => {
   // In a test, NODE_ENV is `test`, and Vite would build for development.

@@ -8,7 +8,6 @@ import { settings } from './api/settings.ts';
 import { format, loadMessages, t, tValue } from './i18n/index.ts';
 import { FindBox } from './pages/find/find-box.tsx';
 import { PAGES, SECTIONS, type Section } from './pages/index.ts';
-import { PasswordDialog } from './pages/shared/password-dialog.tsx';
 import { useConnection } from './pages/shared/use-connection.ts';
 import { LanguageChoice, ThemeChoice } from './preferences.tsx';
 import { Icon } from './ui/icons.tsx';
@@ -29,6 +28,11 @@ const KeysDialog = lazy(async () => {
     Promise.all([import('./pages/shared/keys-dialog.tsx'), loadMessages('find')]),
   );
   return { default: loaded.KeysDialog };
+});
+
+const PasswordDialog = lazy(async () => {
+  const loaded = await untilLoaded(() => import('./pages/shared/password-dialog.tsx'));
+  return { default: loaded.PasswordDialog };
 });
 
 interface LayoutProps {
@@ -156,7 +160,11 @@ export function Layout({ user, onLanguageChange, children }: LayoutProps) {
           <KeysDialog path={location} onClose={() => setShowsKeys(false)} />
         </Suspense>
       )}
-      {changesPassword && <PasswordDialog onClose={() => setChangesPassword(false)} />}
+      {changesPassword && (
+        <Suspense>
+          <PasswordDialog onClose={() => setChangesPassword(false)} />
+        </Suspense>
+      )}
     </div>
   );
 }

@@ -1,6 +1,8 @@
+import { roleHints } from './codes.ts';
 import { secrets } from './secrets.ts';
 
 export const apiKeys = {
+  ...roleHints,
   ...secrets,
   'apiKeys.new': 'New API key',
   'apiKeys.none': 'No API keys yet.',

@@ -1,4 +1,14 @@
+import { callKinds, callResults } from './codes.ts';
+
 export const calls = {
+  ...callResults,
+  ...callKinds,
+  'promiseState.open': 'Open',
+  'promiseState.kept': 'Kept',
+  'promiseState.partly_kept': 'Partly kept',
+  'promiseState.broken': 'Broken',
+  'promiseState.void': 'Void',
+  'promiseState.replaced': 'Replaced',
   'calls.tab.list': 'To call',
   'calls.tab.promises': 'Promises',
   'calls.tab.results': 'Results',

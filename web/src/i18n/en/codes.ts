@@ -44,3 +44,45 @@ export const approvalStatuses = {
   'approvalStatus.withdrawn': 'Withdrawn',
   'approvalStatus.obsolete': 'Obsolete',
 } as const;
+
+export const phoneProblems = {
+  'phoneProblem.invalid': 'Not a valid number',
+  'phoneProblem.other_customer': 'Another customer’s number',
+  'phoneProblem.other_account': 'Pays for another account',
+} as const;
+
+export const paymentSources = {
+  'paymentSource.manual': 'Recorded by staff',
+  'paymentSource.webhook': 'Notification',
+  'paymentSource.import': 'Statement',
+  'paymentSource.pull': 'Found by asking the provider',
+} as const;
+
+export const callResults = {
+  'callResult.no_answer': 'No answer',
+  'callResult.wrong_number': 'Wrong number',
+  'callResult.reached': 'Reached',
+  'callResult.promise': 'Promise',
+  'callResult.dispute': 'Dispute',
+  'callResult.other': 'Other',
+} as const;
+
+export const callKinds = {
+  'callKind.call': 'Call',
+  'callKind.visit': 'Visit',
+} as const;
+
+export const roleHints = {
+  'roleHint.admin': 'everything',
+  'roleHint.manager': 'sales, catalogue and money',
+  'roleHint.finance': 'money and reports',
+  'roleHint.agent': 'sales and payments',
+  'roleHint.collector': 'read-only access, and calls to late customers',
+  'roleHint.viewer': 'read-only access',
+} as const;
+
+export const commissionStatuses = {
+  'commissionStatus.calculated': 'Calculated',
+  'commissionStatus.approved': 'Approved',
+  'commissionStatus.paid': 'Paid',
+} as const;

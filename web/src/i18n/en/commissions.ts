@@ -1,4 +1,7 @@
+import { commissionStatuses } from './codes.ts';
+
 export const commissions = {
+  ...commissionStatuses,
   'commissions.calculate': 'Calculate commission',
   'commissions.calculate.lead':
     'Uses the sales of the employee in the month, and replaces an earlier calculation. A paid commission cannot be changed.',

@@ -1,6 +1,8 @@
+import { phoneProblems } from './codes.ts';
 import { history } from './history.ts';
 
 export const customer = {
+  ...phoneProblems,
   ...history,
   'customer.title': 'Customer',
   'customer.edit': 'Edit customer',

@@ -1,7 +1,9 @@
-import { approvalActions, approvalStatuses } from './codes.ts';
+import { approvalActions, approvalStatuses, callKinds, callResults } from './codes.ts';
 
 /** The history on the pages of a customer and of an account. The message files of both pages include this group. */
 export const history = {
+  ...callResults,
+  ...callKinds,
   ...approvalActions,
   ...approvalStatuses,
   'history.title': 'History',

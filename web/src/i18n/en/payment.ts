@@ -1,8 +1,9 @@
-import { approvalActions, matchMethods } from './codes.ts';
+import { approvalActions, matchMethods, paymentSources } from './codes.ts';
 import { moneyWork } from './money-work.ts';
 import { providerAnswer } from './provider-answer.ts';
 
 export const payment = {
+  ...paymentSources,
   ...providerAnswer,
   ...approvalActions,
   'payment.title': 'Payment {id}',

@@ -1,4 +1,7 @@
+import { paymentSources } from './codes.ts';
+
 export const payments = {
+  ...paymentSources,
   'payments.hasDuplicateReference': 'Possibly recorded twice',
   'payments.source': 'Source',
   'payments.by': 'By',

@@ -1,5 +1,8 @@
+import { commissionStatuses } from './codes.ts';
+
 /** The day of a seller, which the page Today shows instead of that of the office. */
 export const seller = {
+  ...commissionStatuses,
   'seller.late': 'My late customers',
   'seller.late.all': 'All my late customers',
   'seller.late.none': 'None of your customers is late.',

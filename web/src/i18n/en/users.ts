@@ -1,6 +1,8 @@
+import { roleHints } from './codes.ts';
 import { secrets } from './secrets.ts';
 
 export const users = {
+  ...roleHints,
   ...secrets,
   'users.new': 'New user',
   'users.new.lead': 'Give the user the password in person. The user can change it after signing in.',

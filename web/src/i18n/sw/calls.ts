@@ -1,6 +1,15 @@
 import type { calls as en } from '../en/calls.ts';
+import { callKinds, callResults } from './codes.ts';
 
 export const calls: Record<keyof typeof en, string> = {
+  ...callResults,
+  ...callKinds,
+  'promiseState.open': 'Inasubiriwa',
+  'promiseState.kept': 'Imetimizwa',
+  'promiseState.partly_kept': 'Imetimizwa kwa sehemu',
+  'promiseState.broken': 'Imevunjwa',
+  'promiseState.void': 'Batili',
+  'promiseState.replaced': 'Imebadilishwa',
   'calls.tab.list': 'Wa kupigiwa',
   'calls.tab.promises': 'Ahadi',
   'calls.tab.results': 'Matokeo',

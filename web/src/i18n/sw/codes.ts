@@ -45,3 +45,45 @@ export const approvalStatuses = {
   'approvalStatus.withdrawn': 'Limeondolewa',
   'approvalStatus.obsolete': 'Limepitwa na wakati',
 };
+
+export const phoneProblems: Record<keyof typeof en.phoneProblems, string> = {
+  'phoneProblem.invalid': 'Si namba sahihi',
+  'phoneProblem.other_customer': 'Namba ya mteja mwingine',
+  'phoneProblem.other_account': 'Hulipia akaunti nyingine',
+};
+
+export const paymentSources: Record<keyof typeof en.paymentSources, string> = {
+  'paymentSource.manual': 'Yaliingizwa na mfanyakazi',
+  'paymentSource.webhook': 'Arifa ya mtoa huduma',
+  'paymentSource.import': 'Taarifa ya mtoa huduma',
+  'paymentSource.pull': 'Yaliulizwa kwa mtoa huduma',
+};
+
+export const callResults: Record<keyof typeof en.callResults, string> = {
+  'callResult.no_answer': 'Hapokei',
+  'callResult.wrong_number': 'Namba si sahihi',
+  'callResult.reached': 'Amepatikana',
+  'callResult.promise': 'Ahadi',
+  'callResult.dispute': 'Malalamiko',
+  'callResult.other': 'Nyingine',
+};
+
+export const callKinds: Record<keyof typeof en.callKinds, string> = {
+  'callKind.call': 'Simu',
+  'callKind.visit': 'Ziara',
+};
+
+export const roleHints: Record<keyof typeof en.roleHints, string> = {
+  'roleHint.admin': 'kila kitu',
+  'roleHint.manager': 'mauzo, katalogi na fedha',
+  'roleHint.finance': 'fedha na ripoti',
+  'roleHint.agent': 'mauzo na malipo',
+  'roleHint.collector': 'kusoma na kuwapigia wateja waliochelewa; bila fedha wala mauzo',
+  'roleHint.viewer': 'kusoma tu',
+};
+
+export const commissionStatuses: Record<keyof typeof en.commissionStatuses, string> = {
+  'commissionStatus.calculated': 'Imekokotolewa',
+  'commissionStatus.approved': 'Imeidhinishwa',
+  'commissionStatus.paid': 'Imelipwa',
+};

@@ -1,6 +1,8 @@
 import type { commissions as en } from '../en/commissions.ts';
+import { commissionStatuses } from './codes.ts';
 
 export const commissions: Record<keyof typeof en, string> = {
+  ...commissionStatuses,
   'commissions.calculate': 'Kokotoa kamisheni',
   'commissions.calculate.lead':
     'Hutumia mauzo ya mfanyakazi katika mwezi huo. Hesabu ya awali inabadilishwa. Kamisheni iliyolipwa haiwezi kubadilishwa.',

@@ -1,7 +1,9 @@
 import type { customer as en } from '../en/customer.ts';
+import { phoneProblems } from './codes.ts';
 import { history } from './history.ts';
 
 export const customer: Record<keyof typeof en, string> = {
+  ...phoneProblems,
   ...history,
   'customer.title': 'Mteja',
   'customer.edit': 'Hariri mteja',

@@ -1,6 +1,8 @@
-import { approvalActions, approvalStatuses } from './codes.ts';
+import { approvalActions, approvalStatuses, callKinds, callResults } from './codes.ts';
 
 export const history = {
+  ...callResults,
+  ...callKinds,
   ...approvalActions,
   ...approvalStatuses,
   'history.title': 'Historia',

@@ -1,9 +1,10 @@
 import type { payment as en } from '../en/payment.ts';
-import { approvalActions, matchMethods } from './codes.ts';
+import { approvalActions, matchMethods, paymentSources } from './codes.ts';
 import { moneyWork } from './money-work.ts';
 import { providerAnswer } from './provider-answer.ts';
 
 export const payment: Record<keyof typeof en, string> = {
+  ...paymentSources,
   ...providerAnswer,
   ...approvalActions,
   'payment.title': 'Malipo {id}',

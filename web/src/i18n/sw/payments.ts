@@ -1,6 +1,8 @@
 import type { payments as en } from '../en/payments.ts';
+import { paymentSources } from './codes.ts';
 
 export const payments: Record<keyof typeof en, string> = {
+  ...paymentSources,
   'payments.hasDuplicateReference': 'Huenda yameingizwa mara mbili',
   'payments.source': 'Chanzo',
   'payments.by': 'Na',

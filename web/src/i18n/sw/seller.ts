@@ -1,6 +1,8 @@
 import type { seller as en } from '../en/seller.ts';
+import { commissionStatuses } from './codes.ts';
 
 export const seller: Record<keyof typeof en, string> = {
+  ...commissionStatuses,
   'seller.late': 'Wateja wangu waliochelewa',
   'seller.late.all': 'Wateja wangu wote waliochelewa',
   'seller.late.none': 'Hakuna mteja wako aliyechelewa.',

@@ -1,7 +1,9 @@
 import type { users as en } from '../en/users.ts';
+import { roleHints } from './codes.ts';
 import { secrets } from './secrets.ts';
 
 export const users: Record<keyof typeof en, string> = {
+  ...roleHints,
   ...secrets,
   'users.new': 'Mtumiaji mpya',
   'users.new.lead': 'Mpe nenosiri ana kwa ana. Anaweza kulibadilisha baada ya kuingia.',
