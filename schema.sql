@@ -500,11 +500,13 @@ create table cash_sum_progress (
 );
 
 create table cash_sums (
+  id bigint not null generated always as identity,
   payment_method_id bigint not null,
   holder_id bigint,
   import_id bigint,
   sum_minor numeric not null,
-  constraint cash_sums_holder CHECK (((holder_id IS NULL) OR (import_id IS NULL)))
+  constraint cash_sums_holder CHECK (((holder_id IS NULL) OR (import_id IS NULL))),
+  constraint cash_sums_pkey PRIMARY KEY (id)
 );
 CREATE INDEX cash_sums_of_holder ON public.cash_sums USING btree (holder_id) WHERE (holder_id IS NOT NULL);
 CREATE UNIQUE INDEX cash_sums_key ON public.cash_sums USING btree (payment_method_id, COALESCE(holder_id, (0)::bigint), COALESCE(import_id, (0)::bigint));

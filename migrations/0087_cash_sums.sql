@@ -2,6 +2,7 @@
 -- recorded. Neither table has foreign keys, because the undo of an import would take them for changes of imported rows. `verify` compares
 -- the sums with the entries.
 create table cash_sums (
+  id bigint generated always as identity primary key,
   payment_method_id bigint not null,
   -- Who recorded the payment, or requested the refund. Null: an API key or an import.
   holder_id bigint,

@@ -359,6 +359,7 @@ export interface CashSumProgress {
 
 export interface CashSums {
   holder_id: Int8 | null;
+  id: Generated<Int8>;
   import_id: Int8 | null;
   payment_method_id: Int8;
   sum_minor: Numeric;

@@ -103,6 +103,7 @@ function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
         )}
       </PageHead>
       <PendingApprovals approvals={account.pendingApprovals} />
+      <p lang={quote.explanation.language}>{quote.explanation.sentence}</p>
       <KeyFigures account={account} />
       <Why overview={overview} />
       <Columns

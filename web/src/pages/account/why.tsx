@@ -14,16 +14,14 @@ type Run = Schemas['AccountSchedule']['runs'][number];
 type Coverage = Schemas['PaymentCoverage'];
 type CoverRun = Coverage['coverRuns'][number];
 
-/** Why the customer owes what the key figures show: a sentence in the language of the customer, the instalments and the payments. */
+/** Why the customer owes what the key figures show: the instalments, and the payments with what each covered. */
 export function Why({
-  overview: { account, quote, schedule, coverage },
+  overview: { account, schedule, coverage },
 }: {
   overview: Schemas['AccountOverview'];
 }) {
-  const { sentence, language } = quote.explanation;
   return (
     <Panel title={t('account.why')}>
-      <p lang={language}>{sentence}</p>
       <Facts rows={[...schedule.runs].reverse().map((run) => [nameOf(run), stateOf(run)])} />
       {coverage && coverage.total > 0 && <Payments accountId={account.id} latest={coverage} />}
     </Panel>
