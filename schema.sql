@@ -490,27 +490,6 @@ CREATE INDEX cash_settlements_created ON public.cash_settlements USING btree (cr
 CREATE INDEX cash_settlements_holder ON public.cash_settlements USING btree (holder_id, payment_method_id);
 CREATE UNIQUE INDEX cash_settlements_requested ON public.cash_settlements USING btree (holder_id, payment_method_id) WHERE (status = 'requested'::cash_settlement_status);
 
-create table cash_sum_progress (
-  payment_method_id bigint not null,
-  through_entry_id bigint not null default 0,
-  next_entry_id bigint not null default 0,
-  next_transaction bigint not null default 0,
-  constraint cash_sum_progress_order CHECK ((next_entry_id >= through_entry_id)),
-  constraint cash_sum_progress_pkey PRIMARY KEY (payment_method_id)
-);
-
-create table cash_sums (
-  id bigint not null generated always as identity,
-  payment_method_id bigint not null,
-  holder_id bigint,
-  import_id bigint,
-  sum_minor numeric not null,
-  constraint cash_sums_holder CHECK (((holder_id IS NULL) OR (import_id IS NULL))),
-  constraint cash_sums_pkey PRIMARY KEY (id)
-);
-CREATE INDEX cash_sums_of_holder ON public.cash_sums USING btree (holder_id) WHERE (holder_id IS NOT NULL);
-CREATE UNIQUE INDEX cash_sums_key ON public.cash_sums USING btree (payment_method_id, COALESCE(holder_id, (0)::bigint), COALESCE(import_id, (0)::bigint));
-
 create table closed_disputes (
   call_id bigint not null,
   reason text not null,
@@ -1246,7 +1225,7 @@ CREATE INDEX payments_match_method ON public.payments USING btree (match_method,
 CREATE INDEX payments_metadata ON public.payments USING gin (metadata jsonb_path_ops) WHERE (metadata <> '{}'::jsonb);
 CREATE INDEX payments_quoted_external_id ON public.payments USING btree (without_quotes(external_id)) WHERE (external_id <> without_quotes(external_id));
 CREATE INDEX payments_quoted_reference ON public.payments USING btree (id) WHERE ((reference_key <> without_quotes(reference_key)) AND (status <> 'reversed'::payment_status));
-CREATE INDEX payments_recorder ON public.payments USING btree (created_by, payment_method_id, id) WHERE ((source = 'manual'::payment_source) AND (created_by IS NOT NULL) AND (import_id IS NULL));
+CREATE INDEX payments_recorder ON public.payments USING btree (created_by, payment_method_id, created_at) WHERE ((source = 'manual'::payment_source) AND (created_by IS NOT NULL) AND (import_id IS NULL));
 CREATE INDEX payments_recorder_reversed ON public.payments USING btree (created_by, payment_method_id, id) WHERE ((source = 'manual'::payment_source) AND (created_by IS NOT NULL) AND (import_id IS NULL) AND (status = 'reversed'::payment_status));
 CREATE INDEX payments_reference_with_text ON public.payments USING btree (amount_minor, payment_date) WHERE ((provider IS NULL) AND (transaction_ref ~ '[^A-Za-z0-9]'::text));
 CREATE INDEX payments_reversed ON public.payments USING btree (created_at, id) WHERE (status = 'reversed'::payment_status);

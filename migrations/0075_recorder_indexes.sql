@@ -1,7 +1,7 @@
 -- Outside a transaction: requests continue while the indexes are built. The cash of a holder is found by who recorded it. Payments of
 -- providers are in none of these indexes.
 drop index concurrently if exists payments_recorder;
-create index concurrently payments_recorder on payments (created_by, payment_method_id, id)
+create index concurrently payments_recorder on payments (created_by, payment_method_id, created_at)
   where source = 'manual' and created_by is not null and import_id is null;
 drop index concurrently if exists payments_recorder_reversed;
 create index concurrently payments_recorder_reversed on payments (created_by, payment_method_id, id)

@@ -33,7 +33,6 @@ import {
   SEND_QUERY_TASK,
   sendStatusQuery,
 } from './mobile-money/status-queries/commands.ts';
-import { sumCash } from './payments/cash/sums-commands.ts';
 import { retryPendingNotifications } from './payments/notifications/commands.ts';
 import { repairPhones } from './payments/phone-repair/commands.ts';
 import { type JobQueue, startJobQueue, type Task } from './platform/jobs/queue.ts';
@@ -82,7 +81,6 @@ const STEPS: readonly Step[] = [
   { name: 'let documents expire', run: expireDocuments },
   { name: 'repair stored phones', run: repairPhones },
   { name: 'judge promises', run: judgePromises },
-  { name: 'sum the cash of holders', run: sumCash },
   { name: 'end outdated approvals', run: endOutdatedApprovals },
   { name: 'queue unfinished provider statements', run: ({ db }) => queueUnfinishedStatements(db) },
   { name: 'queue unfinished portfolio imports', run: queueUnfinishedImports },

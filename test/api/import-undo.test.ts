@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
 import { SYSTEM } from '../../src/core/context.ts';
-import { sumCash } from '../../src/payments/cash/sums-commands.ts';
 import { repairPhones } from '../../src/payments/phone-repair/commands.ts';
 import { startWork } from '../../src/portfolio/import/commands.ts';
 import { workOnImport } from '../../src/portfolio/import/job-commands.ts';
@@ -73,38 +72,6 @@ it('leaves as many rows in every table as before the import', async () => {
     expect(between[table], table).toBeGreaterThan(before[table] ?? 0);
   expect(await runImportJob(service, id, 'undo')).toMatchObject({ status: 'undone', failure: null });
   expect(await countRows()).toEqual(before);
-  await expectProof(service);
-});
-
-it('takes the cash of the import out of the sums of cash', async () => {
-  const context = { ...service.context, config: { ...service.context.config, CASH_COUNTS: 'on' as const } };
-  const sum = () => sumCash(context, new AbortController().signal);
-  const { id, n } = await importOne({ paid: TOTAL + 500 });
-  await service.parts.pool.query('update payment_methods set cash = true where code = $1', [`cheque_${n}`]);
-  await sum();
-  const imported = async () =>
-    (
-      await service.parts.pool.query(
-        'select sum(sum_minor)::text as sum from cash_sums where import_id = $1',
-        [id],
-      )
-    ).rows[0].sum;
-  expect(await imported()).toBe(String((TOTAL + 400) * 100));
-  await expectProof(service);
-  expect(await runImportJob(service, id, 'undo')).toMatchObject({ status: 'undone', failure: null });
-  expect(await imported()).toBeNull();
-  await sum();
-  await expectProof(service);
-});
-
-it('succeeds after receipts of its payments were printed, whose numbers are unknown afterwards', async () => {
-  const { id, payment } = await importOne();
-  const printed = await service.call('POST', `/payments/${payment.id}/receipt`, { paper: 'text' });
-  expect(printed.status, printed.text).toBe(200);
-  const lookUp = () => service.call('GET', `/receipts/${encodeURIComponent(payment.receiptNumber)}`);
-  expect((await lookUp()).body.data).toMatchObject({ status: 'valid', isPrinted: true });
-  expect(await runImportJob(service, id, 'undo')).toMatchObject({ status: 'undone', failure: null });
-  expect((await lookUp()).status).toBe(404);
   await expectProof(service);
 });
 

@@ -76,8 +76,6 @@ export type NotificationOutcome = "conflict" | "differs" | "linked" | "matched" 
 
 export type NotificationStatus = "pending" | "processed" | "rejected";
 
-export type Numeric = ColumnType<string, number | string, number | string>;
-
 export type PaymentRequestStatus = "declined" | "expired" | "paid" | "requested" | "sent" | "unknown";
 
 export type PaymentSource = "import" | "manual" | "pull" | "webhook";
@@ -348,21 +346,6 @@ export interface CashSettlements {
   requested_by: Int8;
   status: Generated<CashSettlementStatus>;
   updated_at: Generated<TimestampColumn>;
-}
-
-export interface CashSumProgress {
-  next_entry_id: Generated<Int8>;
-  next_transaction: Generated<Int8>;
-  payment_method_id: Int8;
-  through_entry_id: Generated<Int8>;
-}
-
-export interface CashSums {
-  holder_id: Int8 | null;
-  id: Generated<Int8>;
-  import_id: Int8 | null;
-  payment_method_id: Int8;
-  sum_minor: Numeric;
 }
 
 export interface ClosedDisputes {
@@ -1123,8 +1106,6 @@ export interface DB {
   cash_holders: CashHolders;
   cash_moves: CashMoves;
   cash_settlements: CashSettlements;
-  cash_sum_progress: CashSumProgress;
-  cash_sums: CashSums;
   closed_disputes: ClosedDisputes;
   commission_lines: CommissionLines;
   commission_rules: CommissionRules;

@@ -2,7 +2,6 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../core/database/db.ts';
 import type { UserRole } from '../../core/database/tables.ts';
 import { IS_DIFFERENCE } from './count-store.ts';
-import { findSummedThrough, postedCash } from './sums-store.ts';
 
 /** The cash of a holder and a method. Sums are texts, because a sum can be larger than an exact number. */
 export interface HolderRow {
@@ -22,67 +21,104 @@ export interface HolderRow {
   openDifferenceMinor: string;
 }
 
-/** @param holder - a condition on the column of the holder. */
-const holderFigures = (through: number, holder: RawBuilder<unknown>) => sql`
-  with counts as (
-    select c.holder_id, c.payment_method_id, sum(c.entries_minor + c.moves_minor) as taken,
-      coalesce(sum(c.difference_minor) filter (where ${IS_DIFFERENCE}), 0) as differences
-    from cash_counts c where c.holder_id ${holder} group by c.holder_id, c.payment_method_id),
-  posted as (
-    select holder_id, payment_method_id, sum(amount_minor) as sum from (${postedCash(through, holder)}) parts
-    group by holder_id, payment_method_id),
-  moved as (
-    select v.holder_id, v.payment_method_id, sum(v.amount_minor) as sum from cash_moves v where v.holder_id ${holder}
-    group by v.holder_id, v.payment_method_id),
-  settled as (
-    select s.holder_id, s.payment_method_id, sum(s.amount_minor) as sum from cash_settlements s
-    where s.status = 'confirmed' and s.holder_id ${holder} group by s.holder_id, s.payment_method_id),
-  holders as (
-    select user_id as holder_id, payment_method_id from cash_holders where user_id ${holder}
-    union select holder_id, payment_method_id from posted)
-  select k.holder_id as "holderId", k.payment_method_id as "paymentMethodId",
-    u.first_name || ' ' || u.last_name as holder, u.role, u.active, m.name as method,
-    last.counted_minor::text as "countedMinor", last.created_at as "countedAt",
-    case when last.status = 'open' then last.id end as "openCountId",
-    (coalesce(p.sum, 0) + coalesce(v.sum, 0) - coalesce(c.taken, 0))::text as "uncountedMinor",
-    (coalesce(c.differences, 0) - coalesce(s.sum, 0))::text as "openDifferenceMinor"
-  from holders k join users u on u.id = k.holder_id
-  join payment_methods m on m.id = k.payment_method_id and m.cash
-  left join lateral (
-    select l.id, l.status, l.counted_minor, l.created_at from cash_counts l
-    where l.holder_id = k.holder_id and l.payment_method_id = k.payment_method_id order by l.number desc limit 1
-  ) last on true
-  left join counts c on c.holder_id = k.holder_id and c.payment_method_id = k.payment_method_id
-  left join posted p on p.holder_id = k.holder_id and p.payment_method_id = k.payment_method_id
-  left join moved v on v.holder_id = k.holder_id and v.payment_method_id = k.payment_method_id
-  left join settled s on s.holder_id = k.holder_id and s.payment_method_id = k.payment_method_id`;
+/** Longer than any transaction can take. Entries that commit later than a count can have an earlier time, but not by more. */
+const MARGIN = sql`interval '1 day'`;
 
 /**
- * The cash of all holders. What no count has taken is all that was posted and moved, less what the counts took. It reads the sums and the
- * entries since, and not all cash payments.
+ * Reads the payments and refunds of a holder only since the last count, less the margin, because that count took all earlier ones. A count
+ * itself takes what is missing, whatever its time, see count-store.ts. Before the opening count, all of them are read.
+ *
+ * @param holder - a condition on the column of the holder.
  */
+const holderFigures = (holder: RawBuilder<unknown>) => sql`
+  with last as materialized (
+    select distinct on (c.holder_id, c.payment_method_id) c.holder_id, c.payment_method_id, c.id, c.status, c.counted_minor, c.created_at
+    from cash_counts c where c.holder_id ${holder} order by c.holder_id, c.payment_method_id, c.number desc),
+  refunds as materialized (
+    select r.* from (
+      select e.id as entry_id, m.payment_method_id, e.amount_minor, m.created_at,
+        case when a.id is null then m.created_by else a.requested_by end as holder_id
+      from credit_moves m left join approvals a on a.credit_move_id = m.id
+      join ledger_entries e on e.credit_move_id = m.id and e.ledger_account = 'clearing'
+      join payment_methods pm on pm.id = m.payment_method_id and pm.cash
+      where m.to_account_id is null and m.import_id is null
+    ) r where r.holder_id ${holder}),
+  holders as (
+    select h.user_id as holder_id, h.payment_method_id from cash_holders h where h.user_id ${holder}
+    union select r.holder_id, r.payment_method_id from refunds r
+    union select h.id, pm.id from users h cross join payment_methods pm cross join lateral (
+      select from payments p
+      where p.source = 'manual' and p.created_by = h.id and p.payment_method_id = pm.id and p.import_id is null limit 1
+    ) any_payment where pm.cash and h.id ${holder}),
+  moved as (
+    select v.holder_id, v.payment_method_id, sum(v.amount_minor) as sum from cash_moves v
+    where v.holder_id ${holder} and not exists (select from cash_count_moves t where t.move_id = v.id)
+    group by v.holder_id, v.payment_method_id),
+  differences as (
+    select holder_id, payment_method_id, sum(amount_minor) as sum from (
+      select c.holder_id, c.payment_method_id, c.difference_minor as amount_minor from cash_counts c
+      where ${IS_DIFFERENCE} and c.holder_id ${holder}
+      union all
+      select s.holder_id, s.payment_method_id, -s.amount_minor from cash_settlements s
+      where s.status = 'confirmed' and s.holder_id ${holder}
+    ) parts group by holder_id, payment_method_id)
+  select k.holder_id as "holderId", k.payment_method_id as "paymentMethodId",
+    u.first_name || ' ' || u.last_name as holder, u.role, u.active, m.name as method,
+    l.counted_minor::text as "countedMinor", l.created_at as "countedAt", case when l.status = 'open' then l.id end as "openCountId",
+    (coalesce(n.sum, 0) + coalesce(v.sum, 0))::text as "uncountedMinor", coalesce(d.sum, 0)::text as "openDifferenceMinor"
+  from holders k join users u on u.id = k.holder_id
+  join payment_methods m on m.id = k.payment_method_id and m.cash
+  left join last l on l.holder_id = k.holder_id and l.payment_method_id = k.payment_method_id
+  left join moved v on v.holder_id = k.holder_id and v.payment_method_id = k.payment_method_id
+  left join differences d on d.holder_id = k.holder_id and d.payment_method_id = k.payment_method_id
+  cross join lateral (
+    select sum(amount_minor) as sum from (
+      select p.amount_minor from payments p
+      where p.source = 'manual' and p.created_by = k.holder_id and p.import_id is null and p.payment_method_id = k.payment_method_id
+        and p.created_at >= coalesce(l.created_at - ${MARGIN}, '-infinity')
+        and not exists (select from cash_count_entries t where t.payment_id = p.id and t.event = 'payment_received')
+      union all
+      select -p.amount_minor from payments p
+      where p.source = 'manual' and p.created_by = k.holder_id and p.import_id is null and p.payment_method_id = k.payment_method_id
+        and p.status = 'reversed' and p.reversed_at >= coalesce(l.created_at - ${MARGIN}, '-infinity')
+        and not exists (select from cash_count_entries t where t.payment_id = p.id and t.event = 'payment_reversed')
+      union all
+      select r.amount_minor from refunds r
+      where r.holder_id = k.holder_id and r.payment_method_id = k.payment_method_id
+        and not exists (select from cash_count_entries t where t.entry_id = r.entry_id)
+    ) entries
+  ) n`;
+
+/** The cash of all holders, for each method. */
 export async function findHolders(db: Db): Promise<HolderRow[]> {
-  const figures = holderFigures(await findSummedThrough(db), sql`is not null`);
   const { rows } = await sql<HolderRow>`
-    ${figures} order by u.active desc, u.first_name, u.last_name, k.holder_id, k.payment_method_id`.execute(
-    db,
-  );
+    ${holderFigures(sql`is not null`)}
+    order by u.active desc, u.first_name, u.last_name, k.holder_id, k.payment_method_id`.execute(db);
   return rows;
 }
 
 /** The cash of some holders, for each method. */
 export async function findHolderRows(db: Db, holderIds: readonly number[]): Promise<HolderRow[]> {
-  const figures = holderFigures(await findSummedThrough(db), sql`= any(${holderIds}::bigint[])`);
-  const { rows } = await sql<HolderRow>`${figures} order by k.holder_id, k.payment_method_id`.execute(db);
+  const { rows } = await sql<HolderRow>`
+    ${holderFigures(sql`= any(${holderIds}::bigint[])`)} order by k.holder_id, k.payment_method_id`.execute(
+    db,
+  );
   return rows;
 }
 
-/** Cash that no person holds: recorded by API keys and imports. One row for each method. */
+/** Cash that no person holds: recorded by API keys and imports. One row for each method. Reads all of these payments. */
 export async function sumWithoutHolder(db: Db) {
-  const posted = postedCash(await findSummedThrough(db), sql`is null`);
   const { rows } = await sql<{ paymentMethodId: number; method: string; sumMinor: string }>`
-    select m.id as "paymentMethodId", m.name as method, sum(e.amount_minor)::text as "sumMinor"
-    from (${posted}) e join payment_methods m on m.id = e.payment_method_id and m.cash
+    select m.id as "paymentMethodId", m.name as method, sum(x.amount_minor)::text as "sumMinor"
+    from (
+      select p.payment_method_id, p.amount_minor from payments p
+      where p.status <> 'reversed' and (p.source <> 'manual' or p.created_by is null or p.import_id is not null)
+      union all
+      select r.payment_method_id, -r.amount_minor
+      from credit_moves r left join approvals a on a.credit_move_id = r.id
+      where r.to_account_id is null
+        and (r.import_id is not null or case when a.id is null then r.created_by is null else a.requested_by is null end)
+    ) x join payment_methods m on m.id = x.payment_method_id and m.cash
     group by m.id, m.name order by m.id`.execute(db);
   return rows;
 }

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import type { Tx } from '../../core/database/db.ts';
 import { run } from '../../core/database/statements.ts';
-import { deleteSumsOfImport } from '../../payments/cash/sums-store.ts';
 
 /**
  * Tables whose rows belong to an account or a payment, and are deleted together with it. A printed receipt changes nothing: its number is
@@ -142,7 +141,6 @@ export const UNDO_INDEX = {
 /** Deletes all rows of an import. Triggers allow this only while the import has the status `undoing`. */
 export async function deleteImportedRows(tx: Tx, importId: number): Promise<void> {
   const imported = (table: string) => sql`(select id from ${sql.table(table)} where import_id = ${importId})`;
-  await deleteSumsOfImport(tx, importId);
   await sql`
     delete from ledger_entries
     where payment_id in ${imported('payments')} or credit_move_id in ${imported('credit_moves')}

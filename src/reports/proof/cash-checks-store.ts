@@ -3,7 +3,7 @@ import type { Check } from './store.ts';
 
 /** Clearing entries of cash methods: who recorded the payment, or who requested the refund; null for API keys and imports. */
 const ENTRIES = sql`
-  select e.id, e.payment_method_id, e.amount_minor, t.count_id, coalesce(p.import_id, m.import_id) as import_id,
+  select e.id, e.payment_method_id, e.amount_minor, t.count_id,
     case
       when e.payment_id is not null then case when p.source = 'manual' and p.import_id is null then p.created_by end
       when m.import_id is not null then null
@@ -71,29 +71,6 @@ export const CASH_CHECKS: readonly Check[] = [
       select 'payment_methods', id, 'in hand - differences + banked + without holder + before', clearing::text,
         (in_hand - differences + banked + without_holder + before)::text, null::date
       from checked where clearing <> in_hand - differences + banked + without_holder + before`,
-  },
-  {
-    name: 'cash_sums',
-    rule:
-      'The stored sums of cash, from which the cash in hand is computed, are those of the clearing entries up to the last entry that they ' +
-      'contain.',
-    checked: sql`
-      with entries as materialized (${ENTRIES}),
-      expected as (
-        select e.payment_method_id, e.holder_id, e.import_id, sum(e.amount_minor) as sum
-        from entries e join cash_sum_progress g on g.payment_method_id = e.payment_method_id and e.id <= g.through_entry_id
-        group by e.payment_method_id, e.holder_id, e.import_id)
-      select coalesce(x.payment_method_id, s.payment_method_id) as method_id, coalesce(x.holder_id, s.holder_id) as holder_id,
-        coalesce(x.sum, 0) as expected_minor, coalesce(s.sum_minor, 0) as sum_minor
-      from expected x full join (
-        select s.* from cash_sums s join payment_methods m on m.id = s.payment_method_id and m.cash
-      ) s on s.payment_method_id = x.payment_method_id and coalesce(s.holder_id, 0) = coalesce(x.holder_id, 0)
-        and coalesce(s.import_id, 0) = coalesce(x.import_id, 0)`,
-    figures: sql`select count(*) as checked_row_count, sum(sum_minor) as summed from checked`,
-    violations: sql`
-      select 'cash_sums', method_id, 'sum of ' || coalesce('user ' || holder_id, 'cash without holder'), expected_minor::text,
-        sum_minor::text, null::date
-      from checked where expected_minor <> sum_minor`,
   },
   {
     name: 'cash_counts',

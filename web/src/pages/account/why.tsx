@@ -15,11 +15,7 @@ type Coverage = Schemas['PaymentCoverage'];
 type CoverRun = Coverage['coverRuns'][number];
 
 /** Why the customer owes what the key figures show: the instalments, and the payments with what each covered. */
-export function Why({
-  overview: { account, schedule, coverage },
-}: {
-  overview: Schemas['AccountOverview'];
-}) {
+export function Why({ overview: { account, schedule, coverage } }: { overview: Schemas['AccountOverview'] }) {
   return (
     <Panel title={t('account.why')}>
       <Facts rows={[...schedule.runs].reverse().map((run) => [nameOf(run), stateOf(run)])} />
