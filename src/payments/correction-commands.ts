@@ -120,7 +120,8 @@ async function findCorrectionFacts(
   amountMinor: bigint,
 ): Promise<CorrectionFacts> {
   const { account_id: accountId, reference_key: reference } = payment;
-  if (reference === null || accountId === null) return { conflictId: null, reportedAlike: undefined };
+  if (reference === null || accountId === null)
+    return { conflictId: null, reportedAlike: undefined, statementId: null };
   const waiting = await findReprocessable(tx, reference, payment.id);
   const manual: ManualPayment = {
     actor,
@@ -133,11 +134,12 @@ async function findCorrectionFacts(
     externalId: null,
     metadata: {},
   };
-  const transactions = await findTransactions(tx, [reference], []);
+  const transactions = await findTransactions(tx, [reference], [reference]);
   const [contained = []] = await findContained(tx, [incomingManual(manual)], config.BUSINESS_TIMEZONE);
+  const known = transactions.get(reference);
   return {
     conflictId: waiting.find(({ outcome }) => outcome === 'conflict')?.id ?? null,
-    reportedAlike: findReportedAlike(manual, [...(transactions.get(reference)?.similar ?? []), ...contained])
-      ?.id,
+    reportedAlike: findReportedAlike(manual, [...(known?.similar ?? []), ...contained])?.id,
+    statementId: known?.statementId ?? null,
   };
 }

@@ -8,17 +8,23 @@ export interface CorrectionFacts {
   conflictId: number | null;
   /** A payment of a provider that has the right amount, and a reference that is similar. */
   reportedAlike: number | undefined;
+  /** A statement of the provider with a line of this transaction. Its amount is the right one. */
+  statementId: number | null;
 }
 
 /** Why the amount of a payment cannot be corrected to the right one, and what staff can do instead. Undefined: it can. */
 export function correctionRefusal(
   payment: PaymentRow,
   amountMinor: Minor,
-  { conflictId, reportedAlike }: CorrectionFacts,
+  { conflictId, reportedAlike, statementId }: CorrectionFacts,
   currency: Currency,
 ): AppError | undefined {
   const refusal = stateRefusal(payment, conflictId);
   if (refusal) return refusal;
+  if (statementId !== null)
+    return refused(
+      `statement ${statementId} of the provider reports its transaction. Wait until the statement is compared. If its amount differs, reverse this payment, and import the payment from the statement`,
+    );
   if (BigInt(payment.amount_minor) === amountMinor)
     return invalidField(
       'amount',

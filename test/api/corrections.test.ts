@@ -41,6 +41,21 @@ let references = 0;
 const newReference = () => `RIGHT${++references}A`;
 
 describe('a correction of an amount', () => {
+  it('is refused while a statement of the provider reports the transaction, with another amount or the same', async () => {
+    const { id: accountId } = await newAccount(service);
+    const transactionRef = newReference();
+    const { id } = await pay(service, accountId, 400, { transactionRef, paymentMethodId: 1 });
+    const file = [
+      'Receipt No.,Completion Time,Transaction Status,Paid In',
+      `${transactionRef},02-11-2026 10:15:30,Completed,450.00`,
+    ];
+    const headers = { 'content-type': 'text/csv' };
+    const upload = await service.call('POST', '/reconciliations/statements', file.join('\n'), { headers });
+    expect(upload.status, upload.text).toBe(201);
+    expect(await refusalOf(id)).toContain(`statement ${upload.body.data.id} of the provider`);
+    await reverse(service, id);
+  });
+
   it('reverses the payment, and records one that differs only in the amount', async () => {
     const { id: accountId } = await newAccount(service);
     const agent = await service.signInAs('agent');

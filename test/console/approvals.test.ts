@@ -166,7 +166,7 @@ describe.skipIf(!HAS_BROWSER)('a request for approval', () => {
     await dialog.locator('textarea').fill('Of the same family');
     await expectAccessible(page);
     await dialog.getByRole('button', { name: 'Transfer credit' }).click();
-    await page.getByText('Credit transferred').waitFor();
+    await page.locator('.toast', { hasText: 'Credit transferred' }).waitFor();
     expect((await console.call('GET', `/accounts/${receiver.id}`)).paid).toBe(500);
     expect(await creditOf(account.id)).toBe(0);
   });
@@ -214,6 +214,10 @@ describe.skipIf(!HAS_BROWSER)('a request for approval', () => {
     const own = await console.open(`/accounts/${account.id}`, { email: await console.createUser('agent') });
     await own.getByRole('heading', { name: 'Instalments' }).waitFor();
     expect(await own.getByRole('link', { name: 'Approvals' }).count()).toBe(0);
-    expect(await own.locator('main .menu-item').allTextContents()).toEqual(['Statement in Kiswahili (PDF)']);
+    expect(await own.locator('main .menu-item').allTextContents()).toEqual([
+      'Share account number',
+      'Statement with every payment (PDF)',
+      'Statement in Kiswahili (PDF)',
+    ]);
   });
 });
