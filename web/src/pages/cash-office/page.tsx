@@ -311,7 +311,7 @@ function OpeningDialog({ count, onClose }: { count: Count; onClose(): void }) {
         })
       }
     >
-      <CheckField label={t('cash.isEarlier')} name="isEarlierCash" defaultChecked />
+      <CheckField label={t('cash.isEarlier')} name="isEarlierCash" />
     </FormDialog>
   );
 }
