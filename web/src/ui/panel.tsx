@@ -1,4 +1,4 @@
-import { type ReactNode, useId } from 'react';
+import { type ReactNode, useEffect, useId } from 'react';
 import { usePageTitle } from './page-title.ts';
 
 interface PanelProps {
@@ -37,6 +37,11 @@ interface PageHeadProps {
 /** The head of a page, with its only h1. */
 export function PageHead({ title, tabTitle, eyebrow, children, actions }: PageHeadProps) {
   usePageTitle(tabTitle ?? (typeof title === 'string' ? title : undefined));
+  // The link that opened the page may be gone, and the focus with it. Then a screen reader starts at the page.
+  useEffect(() => {
+    if (document.activeElement === document.body)
+      document.getElementById('main')?.focus({ preventScroll: true });
+  }, []);
   return (
     <header className="page-head">
       <div className="page-title">

@@ -20,6 +20,7 @@ export const cash = {
   'cash.handOver.lead':
     'The receiver counts without seeing your amount. If the counts differ, nothing moves.',
   'cash.receiver': 'Receiver',
+  'cash.receiver.none': 'Nobody can receive cash yet. A person appears here after their own first count.',
   'cash.started': 'Hand-over started',
   'cash.bank': 'Take to the bank',
   'cash.bank.lead': 'The cash leaves your hand at once. Finance confirms it with the bank statement.',

@@ -21,6 +21,8 @@ export const cash: Record<keyof typeof en, string> = {
   'cash.handOver.lead':
     'Mpokeaji anahesabu bila kuona kiasi chako. Hesabu zikitofautiana, hakuna kinachohamishwa.',
   'cash.receiver': 'Mpokeaji',
+  'cash.receiver.none':
+    'Bado hakuna anayeweza kupokea fedha taslimu. Mtu huonekana hapa baada ya kuhesabu kwake kwa kwanza.',
   'cash.started': 'Makabidhiano yameanza',
   'cash.bank': 'Peleka benki',
   'cash.bank.lead':

@@ -225,7 +225,14 @@ function HandOverDialog({ what, method: { paymentMethodId }, own, onClose }: Han
           isFirst
         />
       ) : (
-        <SelectField label={t('cash.receiver')} name="toUserId" defaultValue="" required isFirst>
+        <SelectField
+          label={t('cash.receiver')}
+          name="toUserId"
+          defaultValue=""
+          hint={receivers.length === 0 && t('cash.receiver.none')}
+          required
+          isFirst
+        >
           <option value="" disabled hidden />
           {receivers.map(({ userId, name }) => (
             <option key={userId} value={userId}>

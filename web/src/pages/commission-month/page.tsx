@@ -103,43 +103,45 @@ function MonthPanel({ month }: { month: Month }) {
     t('commissions.month.sum', { count: format.number(count), total: format.money(total) });
   return (
     <section className="panel" aria-label={format.month(period, 'long')}>
-      <Facts
-        rows={[
-          [tValue('commissionStatus', 'calculated'), sumOf(calculated)],
-          [tValue('commissionStatus', 'approved'), sumOf(approved)],
-          [tValue('commissionStatus', 'paid'), sumOf(paid)],
-        ]}
-      />
-      {uncalculated > 0 && (
-        <Notice tone="info">{tCount('commissions.month.uncalculated', uncalculated)}</Notice>
-      )}
-      <WriteNotice problem={calculate.problem ?? approve.problem} title={t('form.failed')} />
-      <Actions>
-        {may('commissions:calculate') && (
-          <Button
-            kind={calculated.count + approved.count === 0 ? 'primary' : 'secondary'}
-            isBusy={calculate.isSending}
-            onClick={() => calculate.send({ params })}
-          >
-            {t('commissions.month.calculate')}
-          </Button>
+      <div className="panel-body">
+        <Facts
+          rows={[
+            [tValue('commissionStatus', 'calculated'), sumOf(calculated)],
+            [tValue('commissionStatus', 'approved'), sumOf(approved)],
+            [tValue('commissionStatus', 'paid'), sumOf(paid)],
+          ]}
+        />
+        {uncalculated > 0 && (
+          <Notice tone="info">{tCount('commissions.month.uncalculated', uncalculated)}</Notice>
         )}
-        {may('commissions:approve') && calculated.count > 0 && (
-          <Button
-            kind="primary"
-            isBusy={approve.isSending}
-            onClick={() => approve.send({ params, body: { status: 'approved', total: calculated.total } })}
-          >
-            {t('commissions.month.approve', { total: format.money(calculated.total) })}
-          </Button>
-        )}
-        {may('commissions:approve') && approved.count > 0 && (
-          <Button kind="primary" onClick={() => setIsPaying(true)}>
-            {t('commissions.month.pay', { total: format.money(approved.total) })}
-          </Button>
-        )}
-      </Actions>
-      {isPaying && <PayDialog month={month} onClose={() => setIsPaying(false)} />}
+        <WriteNotice problem={calculate.problem ?? approve.problem} title={t('form.failed')} />
+        <Actions>
+          {may('commissions:calculate') && (
+            <Button
+              kind={calculated.count + approved.count === 0 ? 'primary' : 'secondary'}
+              isBusy={calculate.isSending}
+              onClick={() => calculate.send({ params })}
+            >
+              {t('commissions.month.calculate')}
+            </Button>
+          )}
+          {may('commissions:approve') && calculated.count > 0 && (
+            <Button
+              kind="primary"
+              isBusy={approve.isSending}
+              onClick={() => approve.send({ params, body: { status: 'approved', total: calculated.total } })}
+            >
+              {t('commissions.month.approve', { total: format.money(calculated.total) })}
+            </Button>
+          )}
+          {may('commissions:approve') && approved.count > 0 && (
+            <Button kind="primary" onClick={() => setIsPaying(true)}>
+              {t('commissions.month.pay', { total: format.money(approved.total) })}
+            </Button>
+          )}
+        </Actions>
+        {isPaying && <PayDialog month={month} onClose={() => setIsPaying(false)} />}
+      </div>
     </section>
   );
 }

@@ -57,7 +57,6 @@ export function Page() {
     {
       name: 'recordedBy',
       label: t('payments.by'),
-      isOneLine: true,
       onPhone: 'hidden',
       show: peopleOf,
     },

@@ -26,7 +26,6 @@ export function Page() {
     KEEPS_LAST,
   );
   const columns: Column<CustomerPromise>[] = [
-    dateColumn('date', t('calls.promise.date'), ({ date }) => date),
     {
       name: 'customer',
       label: t('field.customer'),
@@ -35,6 +34,7 @@ export function Page() {
         <Link href={`/call-list/${accountId}`}>{customer?.name ?? accountNumber}</Link>
       ),
     },
+    dateColumn('date', t('calls.promise.date'), ({ date }) => date, { onPhone: 'plain' }),
     {
       name: 'accountNumber',
       label: t('field.account'),
@@ -59,7 +59,7 @@ export function Page() {
       onPhone: 'plain',
       show: ({ state }) => tValue('promiseState', state),
     },
-    moneyColumn('collected', t('promises.collected'), ({ collected }) => collected),
+    moneyColumn('collected', t('promises.collected'), ({ collected }) => collected, { onPhone: 'detail' }),
     moneyColumn('amount', t('calls.promise.amount'), ({ amount }) => amount),
   ];
   return (
