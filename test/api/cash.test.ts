@@ -733,8 +733,36 @@ describe('the rights and warnings', () => {
     const holder = await newPerson('agent');
     await count(holder, 5);
     const { cash } = await as(holder, 'GET', '/reports/today');
-    expect(cash).toEqual({ own: { openCounts: 1, toReceive: 0 }, all: null });
+    expect(cash).toEqual({ own: { openCounts: 1, toReceive: 0 }, toConfirm: null, all: null });
     expect((await as(finance, 'GET', '/reports/today')).cash.all.openCounts).toBeGreaterThan(0);
+  });
+
+  it('on Today count for each user only what the user may confirm', async () => {
+    const holder = await newHolder('agent', 100);
+    const opener = await newPerson('finance');
+    const waitingFor = async (person: Person) => (await as(person, 'GET', '/reports/today')).cash.toConfirm;
+    const people = [finance, manager, opener];
+    const before = await Promise.all(people.map(waitingFor));
+    const gained = async () => {
+      const now = await Promise.all(people.map(waitingFor));
+      return now.map((waiting, index) => waiting - (before[index] ?? 0));
+    };
+    await count(opener, 0);
+    expect(await gained()).toEqual([1, 0, 0]);
+    await post(holder, '/cash/hand-overs', { paymentMethodId: CASH, amount: 40, slipNumber: 'TODAY 1' });
+    expect(await gained()).toEqual([2, 0, 1]);
+    const short = await count(holder, 50); // Nobody confirms it: its holder gives the reason.
+    expect(await gained()).toEqual([2, 0, 1]);
+    await post(holder, `/cash/counts/${short.id}/explain`, { reason: 'Lost' });
+    const body = {
+      kind: 'difference',
+      holderId: holder.id,
+      paymentMethodId: CASH,
+      amount: -10,
+      reason: 'Paid',
+    };
+    await post(finance, '/cash/settlements', body);
+    expect(await gained()).toEqual([2, 1, 2]);
   });
 
   it('refuse everything while cash counts are off', async () => {

@@ -37,6 +37,7 @@ describe('the work of a company', () => {
       pendingApprovals: 0,
       cash: {
         own: { openCounts: 0, toReceive: 0 },
+        toConfirm: 0,
         all: { openCounts: 0, deposits: 0, settlements: 0 },
       },
       callsDue: 0,

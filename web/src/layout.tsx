@@ -19,7 +19,7 @@ const WAITING: Readonly<Record<string, (work: Schemas['TodayWork']) => number | 
   '/unmatched': ({ unmatchedPayments, conflicts }) => (unmatchedPayments ?? 0) + (conflicts ?? 0),
   '/approvals': ({ pendingApprovals }) => pendingApprovals,
   '/cash': ({ cash }) => cash && cash.own.openCounts + cash.own.toReceive,
-  '/cash/office': ({ cash }) => cash?.all && cash.all.openCounts + cash.all.deposits + cash.all.settlements,
+  '/cash/office': ({ cash }) => cash?.toConfirm,
   '/call-list': ({ ownCallsDue }) => ownCallsDue,
 };
 

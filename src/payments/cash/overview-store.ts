@@ -133,6 +133,21 @@ export async function countWaiting(db: Db) {
   return rows[0];
 }
 
+/** Everything that waits for a second person, with the people who may not decide. The literals let partial indexes be used. */
+export async function findUndecided(db: Db) {
+  const open = db
+    .selectFrom('cash_counts')
+    .where('status', '=', sql.lit('open' as const))
+    .where('number', '=', 1);
+  const deposited = db.selectFrom('cash_handovers').where('status', '=', sql.lit('deposited' as const));
+  const requested = db.selectFrom('cash_settlements').where('status', '=', sql.lit('requested' as const));
+  return {
+    counts: await open.select(['status', 'number', 'holder_id', 'counted_by']).execute(),
+    deposits: await deposited.select(['status', 'from_user_id']).execute(),
+    settlements: await requested.select(['status', 'requested_by', 'holder_id']).execute(),
+  };
+}
+
 /** The open cash-ups of a user, and the hand-overs that wait for the user's count. */
 export async function countWaitingFor(db: Db, userId: number) {
   const { rows } = await sql<{ openCounts: number; toReceive: number }>`

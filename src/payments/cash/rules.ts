@@ -104,13 +104,44 @@ export function requireSecondPerson(actor: Actor, involved: readonly (number | n
   throw new AppError('FORBIDDEN', 'You may not decide on your own cash, or on your own request.');
 }
 
+type Person = Pick<Actor, 'userId'> & Parameters<typeof mayDo>[0];
+
 /** Whether `requireSecondPerson` accepts the actor, who also needs the permission. */
 export function maySecond(
-  actor: Pick<Actor, 'userId'> & Parameters<typeof mayDo>[0],
+  actor: Person,
   permission: Permission,
   involved: readonly (number | null)[],
 ): boolean {
   return actor.userId !== null && !involved.includes(actor.userId) && mayDo(actor, permission);
+}
+
+/** Whether the actor can confirm an opening count. */
+export function mayConfirmCount(
+  actor: Person,
+  {
+    status,
+    number,
+    holder_id,
+    counted_by,
+  }: Pick<CashCountRow, 'status' | 'number' | 'holder_id' | 'counted_by'>,
+): boolean {
+  return status === 'open' && number === 1 && maySecond(actor, 'cash:confirm', [holder_id, counted_by]);
+}
+
+/** Whether the actor can confirm or reject a deposit. */
+export function mayDecideDeposit(
+  actor: Person,
+  { status, from_user_id }: Pick<HandoverRow, 'status' | 'from_user_id'>,
+): boolean {
+  return status === 'deposited' && maySecond(actor, 'cash:confirm', [from_user_id]);
+}
+
+/** Whether the actor can be the second person of a settlement. */
+export function mayConfirmSettlement(
+  actor: Person,
+  { status, requested_by, holder_id }: Pick<SettlementRow, 'status' | 'requested_by' | 'holder_id'>,
+): boolean {
+  return status === 'requested' && maySecond(actor, 'cash:settle', [requested_by, holder_id]);
 }
 
 /** A bank slip in the form in which it must be unique. */

@@ -1,4 +1,5 @@
 import { type Actor, amountOf, type Context, type Currency } from '../../core/context.ts';
+import type { Db } from '../../core/database/db.ts';
 import { inSnapshot } from '../../core/database/transactions.ts';
 import { notFound } from '../../core/http/errors.ts';
 import { mayDo, rolesWith } from '../../rights.ts';
@@ -10,9 +11,20 @@ import {
   countWaitingFor,
   findHolderRows,
   findHolders,
+  findUndecided,
   sumWithoutHolder,
 } from './overview-store.ts';
-import { hasLeft, inHandOf, isAboveCeiling, maySecond, personOf, visibleTo } from './rules.ts';
+import {
+  hasLeft,
+  inHandOf,
+  isAboveCeiling,
+  mayConfirmCount,
+  mayConfirmSettlement,
+  mayDecideDeposit,
+  maySecond,
+  personOf,
+  visibleTo,
+} from './rules.ts';
 import type { CashCount, Handover, Settlement } from './schema.ts';
 import { findSettlement, type ListedSettlement } from './settlement-store.ts';
 
@@ -36,10 +48,7 @@ export function toCashCount(row: ListedCount, actor: Actor, currency: Currency):
     reason: row.reason,
     countedBy: row.counter,
     confirmedBy: row.confirmer,
-    mayConfirm:
-      row.status === 'open' &&
-      row.number === 1 &&
-      maySecond(actor, 'cash:confirm', [row.holder_id, row.counted_by]),
+    mayConfirm: mayConfirmCount(actor, row),
     currency: currency.code,
     closedAt: row.closed_at,
     createdAt: row.created_at,
@@ -67,7 +76,7 @@ export function toHandover(row: ListedHandover, actor: Actor, currency: Currency
     statementDate: row.statement_date,
     statementText: row.statement_text,
     reason: row.reason,
-    mayDecide: row.status === 'deposited' && maySecond(actor, 'cash:confirm', [row.from_user_id]),
+    mayDecide: mayDecideDeposit(actor, row),
     currency: currency.code,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
@@ -75,7 +84,6 @@ export function toHandover(row: ListedHandover, actor: Actor, currency: Currency
 }
 
 export function toSettlement(row: ListedSettlement, actor: Actor, currency: Currency): Settlement {
-  const isRequested = row.status === 'requested';
   return {
     id: row.id,
     kind: row.kind,
@@ -92,8 +100,8 @@ export function toSettlement(row: ListedSettlement, actor: Actor, currency: Curr
     decidedBy: row.decider,
     decidedAt: row.decided_at,
     decisionReason: row.decision_reason,
-    mayConfirm: isRequested && maySecond(actor, 'cash:settle', [row.requested_by, row.holder_id]),
-    mayReject: isRequested && maySecond(actor, 'cash:settle', [row.holder_id]),
+    mayConfirm: mayConfirmSettlement(actor, row),
+    mayReject: row.status === 'requested' && maySecond(actor, 'cash:settle', [row.holder_id]),
     currency: currency.code,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
@@ -209,8 +217,21 @@ export async function readOverview({ db, currency, config }: Context, actor: Act
 /** The cash work on the page Today. Null if cash counts are off, or if the caller counts no cash. */
 export async function readCashWork({ db, config }: Context, actor: Actor) {
   if (config.CASH_COUNTS === 'off' || actor.userId === null || !mayDo(actor, 'cash:count')) return null;
-  const own = await countWaitingFor(db, actor.userId);
-  return { own, all: mayDo(actor, 'cash:read') ? await countWaiting(db) : null };
+  return {
+    own: await countWaitingFor(db, actor.userId),
+    toConfirm: mayDo(actor, 'cash:read') ? await countConfirmableBy(db, actor) : null,
+    all: mayDo(actor, 'cash:read') ? await countWaiting(db) : null,
+  };
+}
+
+/** The opening counts, deposits and settlements that the actor may confirm, so without the actor's own cash and requests. */
+async function countConfirmableBy(db: Db, actor: Actor): Promise<number> {
+  const { counts, deposits, settlements } = await findUndecided(db);
+  return [
+    ...counts.filter((row) => mayConfirmCount(actor, row)),
+    ...deposits.filter((row) => mayDecideDeposit(actor, row)),
+    ...settlements.filter((row) => mayConfirmSettlement(actor, row)),
+  ].length;
 }
 
 /**

@@ -64,6 +64,11 @@ export const TodayWork = Type.Object(
             openCounts: Type.Integer({ description: 'Open cash-ups of the caller.' }),
             toReceive: Type.Integer({ description: 'Hand-overs that wait for the count of the caller.' }),
           }),
+          toConfirm: Nullable(
+            Type.Integer({
+              description: `Opening counts, deposits and settlements that the caller may confirm, so without the caller’s own cash and requests. ${UNREADABLE}`,
+            }),
+          ),
           all: Nullable(
             Type.Object(
               {
@@ -158,7 +163,11 @@ export const TodayWork = Type.Object(
         rejectedNotifications: { from: '2026-10-27', count: 0 },
         pendingApprovals: 1,
         ownDecisions: { from: '2026-10-27', count: 0 },
-        cash: { own: { openCounts: 0, toReceive: 0 }, all: { openCounts: 1, deposits: 1, settlements: 0 } },
+        cash: {
+          own: { openCounts: 0, toReceive: 0 },
+          toConfirm: 1,
+          all: { openCounts: 1, deposits: 1, settlements: 0 },
+        },
         callsDue: 4,
         ownCallsDue: 1,
         brokenPromises: { from: '2026-10-27', count: 2 },

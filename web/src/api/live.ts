@@ -50,14 +50,27 @@ async function run(queries: QueryClient, signal: AbortSignal, mayMissEvents: boo
   /** Collects events for the time of a kind of queries. Then repeats the queries of this kind that the events concern. */
   function createCollector(kind: Kind) {
     const collected: LiveEvent[] = [];
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let dueAtMs = Infinity;
+    const isConcerned =
+      (events: readonly LiveEvent[]) =>
+      ({ queryKey }: { queryKey: readonly unknown[] }) =>
+        kindOf(String(queryKey[1])) === kind && concerns(queryKey, events);
     const readAgain = () => {
-      const events = collected.splice(0);
-      void queries.invalidateQueries({
-        predicate: ({ queryKey }) => kindOf(String(queryKey[1])) === kind && concerns(queryKey, events),
-      });
+      dueAtMs = Infinity;
+      void queries.invalidateQueries({ predicate: isConcerned(collected.splice(0)) });
     };
     return (event: LiveEvent) => {
-      if (collected.push(event) === 1) setTimeout(readAgain, collectMs(kind, location.pathname));
+      collected.push(event);
+      // So that Today reads its work when it opens.
+      if (kind === 'today')
+        void queries.invalidateQueries({ predicate: isConcerned([event]), refetchType: 'none' });
+      // An event on Today does not wait for the time of an event on the page before, which is longer.
+      const waitMs = collectMs(kind, location.pathname);
+      if (Date.now() + waitMs >= dueAtMs) return;
+      clearTimeout(timer);
+      dueAtMs = Date.now() + waitMs;
+      timer = setTimeout(readAgain, waitMs);
     };
   }
 }

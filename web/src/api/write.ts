@@ -1,9 +1,9 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, useMutation, useQueryClient } from '@tanstack/react-query';
 import type { MaybeOptionalInit } from 'openapi-fetch';
 import type { PathsWithMethod } from 'openapi-typescript-helpers';
 import { useEffect, useRef } from 'react';
 import { client } from './client.ts';
-import { isOfPage } from './live-queries.ts';
+import { collectMs, isOfPage, kindOf } from './live-queries.ts';
 import type { Paths } from './paths.ts';
 import { isErrorBody, type Problem, problemOf } from './problem.ts';
 import {
@@ -32,7 +32,7 @@ export interface Write<Init, Data> {
 /**
  * Sends a change. A second click while the request runs sends nothing. If a request gets no answer, the next request with the
  * same content has the same Idempotency-Key, also after a reload, so that the service does not do the work twice. After the change,
- * all queries on the page are read again.
+ * all queries on the page are read again, and soon afterwards the counts of the navigation.
  * @param options.isRepeatable - must be false for a POST that refuses an Idempotency-Key, such as one that returns a secret. Its
  *   request is sent only once.
  * @param options.onAnswer - gets the whole answer, for what is beside its data.
@@ -88,8 +88,8 @@ export function useWrite<Method extends WriteMethod, Path extends PathsWithMetho
     onSuccess: () => {
       const isRead = ({ queryKey }: { queryKey: readonly unknown[] }) =>
         isOfPage(queryKey, location.pathname);
-      // The event of the change repeats the counts of the navigation.
       void queries.invalidateQueries({ predicate: (query) => !isRead(query), refetchType: 'none' });
+      readCountsSoon(queries);
       const read = queries.invalidateQueries({ predicate: isRead });
       return waitsForQueries ? read : undefined;
     },
@@ -110,6 +110,23 @@ export function useWrite<Method extends WriteMethod, Path extends PathsWithMetho
       title.current = text;
     },
   };
+}
+
+let readsCountsSoon = false;
+
+/** Reads the counts of the navigation, once for several changes. Users do not see the events of all their own changes. */
+function readCountsSoon(queries: QueryClient): void {
+  if (readsCountsSoon) return;
+  readsCountsSoon = true;
+  setTimeout(
+    () => {
+      readsCountsSoon = false;
+      void queries.invalidateQueries({
+        predicate: ({ queryKey }) => kindOf(String(queryKey[1])) === 'today',
+      });
+    },
+    collectMs('today', '/today'),
+  );
 }
 
 /**
