@@ -876,7 +876,7 @@ describe('money that the organisation moves itself', () => {
           'Other Party Info': `Sunlight Solar, Ltd ${files + 1}`,
         }),
         line(newReceipt(), '5', { ...time, 'Other Party Info': '600639 - ANOTHER SHOP' }),
-        // The type alone does not say that both businesses are the own one.
+        // The type alone does not say that both businesses are this one.
         line(newReceipt(), '7', { ...time, Details: '', 'Reason Type': 'Business to Business Transfer' }),
       ]),
     );

@@ -356,6 +356,31 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     await eventually(() => page.evaluate('globalThis.shared')).toEqual({ text });
   });
 
+  it('copies how to pay if the share sheet opens too late, and shows it if the browser refuses that, too', async () => {
+    const { id, accountNumber } = await newAccount(console);
+    const page = await openAccount(id, { viewport: PHONE });
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.evaluate(`globalThis.calls = 0;
+      globalThis.refuse = async () => { calls += 1; throw new DOMException('No tap', 'NotAllowedError'); };
+      Object.defineProperty(navigator, 'share', { configurable: true, value: refuse })`);
+    const share = page.getByRole('button', { name: 'Share account number' });
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await clickTwice(share);
+    await page.getByText('Copied. You can paste it in a message.').waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toContain(accountNumber);
+    expect(await page.evaluate('calls')).toBe(1);
+    await page.evaluate("Object.defineProperty(navigator.clipboard, 'writeText', { value: refuse })");
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await share.click();
+    const dialog = page.getByRole('dialog', { name: 'Share account number' });
+    await dialog.getByText(`Account number: ${accountNumber}`).waitFor();
+    await expectAccessible(page);
+    await page.evaluate(SHARE_SHEET);
+    await dialog.getByRole('button', { name: 'Share', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await page.evaluate('globalThis.shared.text')).toContain(accountNumber);
+  });
+
   it('gives its statement and invoices as PDF', async () => {
     const { id } = await newAccount(console);
     const items = [{ description: 'Cable', quantity: 1, unitPrice: 50 }];

@@ -51,13 +51,16 @@ describe.skipIf(!HAS_BROWSER)('billing', () => {
     await page.locator("[name='items[0].unitPrice']:focus").fill('2000');
     expect(await item(1).getByLabel('Description').inputValue()).toBe('Home system 40 W');
     await dialog.getByRole('button', { name: 'Add an item' }).click();
-    await item(2).getByLabel('Description').fill('Mistake');
+    await page.locator("[name='items[1].description']:focus").waitFor();
+    await dialog.getByRole('button', { name: 'Issue invoice' }).click();
+    await page.locator("[name='items[1].description'][aria-invalid=true]:focus").waitFor();
     await dialog.getByRole('button', { name: 'Add an item' }).click();
     await item(3).getByLabel('Description').fill('Cable, metres');
     await item(3).getByLabel('Quantity').fill('2.5');
     await dialog.getByRole('button', { name: 'Remove item 2' }).click();
     await page.locator("[name='items[1].description']:focus").waitFor();
     expect(await item(2).getByLabel('Description').inputValue()).toBe('Cable, metres');
+    expect(await dialog.locator('[aria-invalid=true]').count()).toBe(0);
     await expectAccessible(page);
     await dialog.getByRole('button', { name: 'Issue invoice' }).click();
     await page.locator("[name='items[1].unitPrice'][aria-invalid=true]:focus").fill('80');

@@ -1,33 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import type { Answer } from '../support/http.ts';
-import { expectAccessible, HAS_BROWSER, newAccount, PASSWORD, PHONE, useConsole } from './console.ts';
+import { expectAccessible, HAS_BROWSER, newAccount, PHONE, postsAs, useConsole } from './console.ts';
 
 const CASH = 2;
 
 describe.skipIf(!HAS_BROWSER)('the pages about cash', () => {
   const console = useConsole({ CASH_COUNTS: 'on', CASH_CEILING: '500' });
 
-  /** Sends a request as a user. @returns the data of the answer. */
-  async function sender(email: string) {
-    const login = await console.call('POST', '/auth/login', { email, password: PASSWORD });
-    return async (path: string, body: object) => {
-      const answer = await fetch(`${console.origin}/api${path}`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${login.accessToken}`, 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      });
-      const { data, error } = (await answer.json()) as Answer['body'];
-      expect(answer.status, JSON.stringify(error)).toBeLessThan(300);
-      return data;
-    };
-  }
-
   it('let an agent count, explain, hand over and bank on a phone, and finance confirm', async () => {
     const [agentEmail, financeEmail] = [
       await console.createUser('agent'),
       await console.createUser('finance'),
     ];
-    const [agent, finance] = [await sender(agentEmail), await sender(financeEmail)];
+    const [agent, finance] = [await postsAs(console, agentEmail), await postsAs(console, financeEmail)];
     const account = await newAccount(console);
     const office = await finance('/cash/counts', { paymentMethodId: CASH, counted: 0 });
     await console.call('POST', `/cash/counts/${office.id}/confirm`, { isEarlierCash: true });
@@ -80,7 +64,7 @@ describe.skipIf(!HAS_BROWSER)('the pages about cash', () => {
     await desk.locator('dialog input[name=statementText]').fill('CASH DEP KCB 1');
     await desk.locator('dialog').getByRole('button', { name: 'Confirm' }).click();
     await desk.locator('dialog').waitFor({ state: 'detached' });
-    await desk.getByRole('link', { name: 'Cash', exact: true }).click();
+    await desk.getByRole('link', { name: 'Cash, 1 waiting', exact: true }).click();
     await desk.getByRole('button', { name: 'Count and receive' }).click();
     expect(await desk.locator('dialog').textContent()).not.toContain('600');
     await desk.locator('dialog input[name=counted]').fill('600');

@@ -167,6 +167,21 @@ export function useConsole(environment: Record<string, string> = {}): ConsoleTes
   };
 }
 
+/** Signs in as a user. @returns a function that sends a POST request of this user below /api, and returns the data of its answer. */
+export async function postsAs(console: ConsoleTest, email: string) {
+  const { accessToken } = await console.call('POST', '/auth/login', { email, password: PASSWORD });
+  return async (path: string, body: object = {}): Promise<Answer['data']> => {
+    const answer = await fetch(`${console.origin}/api${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${accessToken}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    const text = await answer.text();
+    expect(answer.status, text).toBeLessThan(300);
+    return (JSON.parse(text) as Answer).data;
+  };
+}
+
 export async function signIn(page: Page, email: string, password = PASSWORD): Promise<void> {
   await page.locator('input[name=email]').fill(email);
   await page.locator('input[name=password]').fill(password);

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/waiting.ts';
-import { expectAccessible, HAS_BROWSER, newAccount, PHONE, useConsole } from './console.ts';
+import { dayBefore, expectAccessible, HAS_BROWSER, newAccount, PHONE, useConsole } from './console.ts';
 
 describe.skipIf(!HAS_BROWSER)('the search', () => {
   const console = useConsole();
@@ -51,8 +51,8 @@ describe.skipIf(!HAS_BROWSER)('the search', () => {
   });
 
   it('shows of each customer and account the number, the product and the days past due', async () => {
-    const activationDate = new Date(Date.now() - 40 * 86_400_000).toISOString().slice(0, 10);
-    const late = await newAccount(console, { firstName: 'Zuhura', lastName: 'Mwangi', activationDate });
+    const names = { firstName: 'Zuhura', lastName: 'Mwangi' };
+    const late = await newAccount(console, { ...names, activationDate: dayBefore(40) });
     await console.call('POST', '/accounts', { customerId: late.customerId, productId: 1, payplanId: 2 });
     const page = await console.open('/find?q=zuhura', { viewport: PHONE });
     const row = page.locator('.find-result');
@@ -121,6 +121,19 @@ describe.skipIf(!HAS_BROWSER)('the search', () => {
     await page.getByText('22 in all').waitFor();
     await page.getByText('20 of 22 results').waitFor({ state: 'hidden' });
     expect(await page.getByLabel('Name, phone, e-mail or national id').inputValue()).toBe('many of');
+  });
+
+  it('over a page opens all rows by mouse, also in a browser that gives links no focus', async () => {
+    const page = await console.open('/customers');
+    await page.getByRole('heading', { name: 'Customers' }).waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('many of');
+    const link = page.getByRole('link', { name: 'All customers that match' });
+    await link.hover();
+    await page.mouse.down();
+    expect(await page.evaluate('document.activeElement.id')).toBe('top-find');
+    await page.mouse.up();
+    await page.waitForURL('**/customers?search=many+of');
   });
 
   it('opens a result of the text in the field, also if Enter comes before the results', async () => {

@@ -12,6 +12,20 @@ describe.skipIf(!HAS_BROWSER)('the key ?', () => {
     const dialog = page.getByRole('dialog', { name: 'Keys' });
     await dialog.getByText('Undo the last assignment').waitFor();
     expect(await dialog.locator('dt').count()).toBe(Object.keys(KEYS).length);
+    expect(await dialog.locator('dd').allTextContents()).toEqual([
+      'Find',
+      'Show these keys',
+      'Choose the account with this number',
+      'Assign the payment to the chosen account',
+      'Next payment',
+      'Previous payment',
+      'Search for an account',
+      'Undo the last assignment',
+      'Next result',
+      'Previous result',
+      'Open the result',
+      'Clear the text of the search',
+    ]);
     await expectAccessible(page);
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
@@ -19,6 +33,21 @@ describe.skipIf(!HAS_BROWSER)('the key ?', () => {
     await page.getByRole('heading', { level: 1, name: 'Customers' }).waitFor();
     await page.keyboard.press('?');
     expect(await dialog.locator('dt').allTextContents()).toEqual(['/', '?', '↓', '↑', 'Enter', 'Esc']);
+  });
+
+  it('opens no second dialog over an open one', async () => {
+    const page = await console.open('/customers');
+    await page.getByRole('heading', { level: 1, name: 'Customers' }).waitFor();
+    await page.keyboard.press('?');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('Next result').waitFor();
+    await dialog.getByRole('heading', { name: 'Keys' }).click(); // The focus is now on the body.
+    await page.evaluate('document.activeElement.blur()');
+    await page.keyboard.press('?');
+    await page.keyboard.press('/');
+    expect(await page.locator('dialog').count()).toBe(1);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
   });
 
   it('is text in a field', async () => {

@@ -24,6 +24,15 @@ describe.skipIf(!HAS_BROWSER)('a list of customers, accounts or payments', () =>
     await console.call('POST', '/payments', { ...payment, metadata: { note: '<u>note</u>' } });
   });
 
+  it('names in a sum what it leaves out', async () => {
+    const items = [{ description: 'Cable', quantity: 1, unitPrice: 50 }];
+    await console.call('POST', '/invoices', { accountId: late.id, items });
+    const page = await console.open('/payments?status=matched');
+    await page.getByText(/^Amount without reversed: KES/).waitFor();
+    await page.goto(`${console.origin}/invoices?status=issued`);
+    await page.getByText(/^Total without void: KES/).waitFor();
+  });
+
   it('shows the sums of all rows while a filter is set, also in Swahili on a narrow screen', async () => {
     const page = await console.open('/accounts');
     await page.getByText('2 in all').waitFor();

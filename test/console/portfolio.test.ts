@@ -137,6 +137,21 @@ describe.skipIf(!HAS_BROWSER)('the portfolio', () => {
 describe.skipIf(!HAS_BROWSER)('the call list', () => {
   const console = useConsole();
 
+  it('is downloaded with all statuses that the page shows, if no status is chosen', async () => {
+    const { id, accountNumber } = await newAccount(console, { activationDate: dayBefore(21) });
+    const changes = [
+      { status: 'defaulted', reason: 'Pays nothing' },
+      { status: 'repossessed', reason: 'Taken back' },
+    ];
+    for (const change of changes) await console.call('PUT', `/accounts/${id}`, change);
+    const page = await console.open('/portfolio/late');
+    await page.locator('tbody tr', { hasText: accountNumber }).waitFor();
+    expect(await fileOf(page, 'Download (CSV)')).toContain(`"${accountNumber}"`);
+    await page.goto(`${console.origin}/portfolio/late?status=active`);
+    await page.getByText('No account is this many days late.').waitFor();
+    expect(await fileOf(page, 'Download (CSV)')).not.toContain(accountNumber);
+  });
+
   it('is downloaded as a whole, and so are payments and refunds', async () => {
     const { customerId } = await newAccount(console, {
       firstName: '=Formula',
@@ -150,14 +165,23 @@ describe.skipIf(!HAS_BROWSER)('the call list', () => {
     await page.locator('.table tbody tr').first().waitFor();
     const list = await fileOf(page, 'Download (CSV)');
     expect(list.split('\r\n').length).toBe(1 + MORE_THAN_A_PAGE + 2); // Its head, and the end of the last line.
-    expect(list).toMatch(/^\ufeff?id,accountNumber,/);
+    expect(list.split('\r\n')[0]).toBe(`\ufeff${HEAD}`);
     expect(list).toContain("'=Formula Kamau");
+    const { phone } = await console.call('GET', `/customers/${customerId}`);
+    expect(list.split(`,"'${phone}",`)).toHaveLength(1 + MORE_THAN_A_PAGE + 1);
     await page.getByRole('link', { name: 'Portfolio' }).first().click();
     await page.locator('a.bucket').first().waitFor();
     expect(await fileOf(page, /^Payments of/)).toContain('id,paymentDate,accountId');
     expect(await fileOf(page, /^Refunds of/)).toContain('id,valueDate,accountId');
   });
 });
+
+/** The file has the names of the API, as the files of all lists. */
+const HEAD =
+  'id,accountNumber,customerId,productId,payplanId,employeeId,activationDate,status,reason,writtenOffDate,currency,deposit,instalmentAmount,instalmentCount,' +
+  'frequency,graceDays,total,paid,balance,credit,arrears,paymentState,daysPastDue,paidUntil,nextDueDate,nextDueAmount,externalId,metadata,createdAt,updatedAt,' +
+  'customer.id,customer.name,customer.phone,customer.secondPhone,assignee.userId,assignee.officer,lastCall.id,lastCall.result,lastCall.userId,lastCall.officer,lastCall.createdAt,' +
+  'hiddenUntil,hasDispute,hasWrongNumber,promise.id,promise.amount,promise.date,lease.userId,lease.officer,lease.isOwn,lease.expiresAt';
 
 async function fileOf(page: Page, name: string | RegExp): Promise<string> {
   const [file] = await Promise.all([

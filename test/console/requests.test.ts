@@ -5,6 +5,9 @@ import { dayBefore, HAS_BROWSER, newAccount, statValue, useConsole } from './con
 /** Requests that the application sends on every page: the session, the settings and the stream of events. */
 const OF_EVERY_PAGE = /^\/api\/(auth\/|settings$|events$)/;
 
+/** On other pages than Today, the counts of the navigation are read 30 seconds after an event. */
+const SHORTER_THAN_COUNTS_MS = 20_000;
+
 describe.skipIf(!HAS_BROWSER)('a page', () => {
   const console = useConsole();
 
@@ -78,6 +81,22 @@ describe.skipIf(!HAS_BROWSER)('a page', () => {
     const withoutMoney = requests.map((one) => one.filter((name) => name !== 'GET /api/reports/today/money'));
     const ofAccount = [`GET /api/accounts/${id}/overview`, `GET /api/accounts/${id}/timeline`];
     expect(withoutMoney.map((one) => one.sort())).toEqual([ofAccount, ['GET /api/reports/today']]);
+  });
+
+  it('Today does not wait for the time of an event that came on the page before', async () => {
+    const page = await console.open('/find');
+    const stream = page.waitForResponse('**/api/events?*');
+    await page.goto(`${console.origin}/customers`);
+    await stream;
+    await page.locator('tbody tr').first().waitFor();
+    await newAccount(console, { firstName: 'Event' });
+    await page.getByText('Event Kamau').waitFor();
+    const opened = page.waitForResponse('**/api/reports/today');
+    await page.getByRole('link', { name: 'Today', exact: true }).click();
+    await opened;
+    const again = page.waitForResponse('**/api/reports/today', { timeout: SHORTER_THAN_COUNTS_MS });
+    await newAccount(console);
+    await again;
   });
 
   it('does not read the counts of the navigation again if it is not the first one', async () => {

@@ -171,6 +171,28 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     await summary.waitFor({ state: 'detached' });
   });
 
+  it('shows on each plan the first instalment of the day on which the account starts, and nothing until it is known', async () => {
+    const page = await openSale({ viewport: PHONE });
+    await enterCustomer(page, newBuyer());
+    await page.getByRole('button', { name: 'Next' }).click();
+    await choose(page, 'Home system 40 W', newEffort());
+    const card = page.locator('label.sale-option', { hasText: 'Monthly, two years' });
+    await card.locator('.note').waitFor();
+    let answer = () => {};
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route(/payplans\?.*activationDate=2027-01-31/, async (route) => {
+      await answered;
+      await route.continue();
+    });
+    await page.locator('[name=activationDate]').fill('2027-01-31');
+    await card.locator('.note').waitFor({ state: 'detached' });
+    answer();
+    await card.getByText('First instalment on 28 Feb 2027, if it starts on 31 Jan 2027').waitFor();
+    await expectAccessible(page);
+  });
+
   it('shows on each plan the total and the first instalment, and the dates of the account before it is opened', async () => {
     const buyer = newBuyer();
     const page = await openSale({ viewport: PHONE });
@@ -180,12 +202,13 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     for (const { name, total, dates } of await console.call('GET', '/payplans')) {
       const card = page.locator('label.sale-option', { has: page.getByText(name, { exact: true }) });
       const amount = new Intl.NumberFormat('en-KE', { minimumFractionDigits: 2 }).format(total);
-      await card.getByText(`First instalment: ${shownDate(dates.firstInstalment)}`).waitFor();
+      const [first, start] = [shownDate(dates.firstInstalment), shownDate(dates.activationDate)];
+      await card.getByText(`First instalment on ${first}, if it starts on ${start}`).waitFor();
       expect(await textOf(card)).toContain(`Total: KES ${amount}`);
     }
     await expectAccessible(page);
     await choose(page, 'Monthly, two years', newEffort());
-    await page.getByLabel('Starts on').fill('2027-01-31');
+    await page.locator('[name=activationDate]').fill('2027-01-31');
     await page.getByRole('button', { name: 'Next' }).click();
     await page.getByRole('button', { name: 'Nothing received yet' }).click();
     const terms = page.locator('.sale-step .facts');

@@ -167,7 +167,7 @@ describe.skipIf(!HAS_BROWSER)('the page Today', () => {
     await page.locator('.page-head .eyebrow').getByText('5 Jan 2031').waitFor();
   });
 
-  it('begins the day of an agent with the own late customers and the own commission, without figures of the company', async () => {
+  it('begins the day of agents with their own late customers and their own commission, without figures of the company', async () => {
     const email = await console.createUser('agent');
     const { id: employeeId } = await console.call('POST', '/employees', { name: 'Atieno Odhiambo' });
     const { customerId, accountNumber: ofOther } = await newAccount(console, {

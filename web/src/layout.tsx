@@ -15,7 +15,7 @@ import { Menu } from './ui/menu.tsx';
 import { useShortcut } from './ui/use-shortcut.ts';
 
 /** How much work waits on a page. Null if the user may not read it. */
-const WAITING: Readonly<Record<string, (work: Schemas['TodayWork']) => number | null | undefined>> = {
+const WORK_OF_PAGE: Readonly<Record<string, (work: Schemas['TodayWork']) => number | null | undefined>> = {
   '/unmatched': ({ unmatchedPayments, conflicts }) => (unmatchedPayments ?? 0) + (conflicts ?? 0),
   '/approvals': ({ pendingApprovals }) => pendingApprovals,
   '/cash': ({ cash }) => cash && cash.own.openCounts + cash.own.toReceive,
@@ -77,7 +77,7 @@ export function Layout({ user, onLanguageChange, children }: LayoutProps) {
     links
       .filter((link) => link.section === section)
       .map(({ path, label, icon }) => {
-        const waiting = (work.data && WAITING[path]?.(work.data.data)) ?? 0;
+        const waiting = (work.data && WORK_OF_PAGE[path]?.(work.data.data)) ?? 0;
         const count = format.number(waiting);
         return (
           <Link key={path} href={path} className="nav-link" aria-current={currentOf(path, location)}>

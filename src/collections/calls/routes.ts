@@ -176,7 +176,7 @@ export function callRoutes(api: Api, context: Context): void {
       schema: {
         tags: ['Collections'],
         operationId: 'leavePhones',
-        summary: 'End the own reservation of phones',
+        summary: 'End your reservation of phones',
         description: 'The id is that of the account. The reservation of phones of another customer stays.',
         params: IdParams,
         response: { 200: Envelope(Nothing, 'Reservation ended.') },

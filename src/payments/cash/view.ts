@@ -136,7 +136,7 @@ export async function readSettlement(
   return toSettlement(row, actor, currency);
 }
 
-/** What a holder sees of the own cash: everything except what is expected. */
+/** What holders see of their own cash: everything except what is expected. */
 export async function readOwnCash({ db, currency, config }: Context, actor: Actor) {
   const userId = personOf(actor);
   return inSnapshot(db, async (tx) => {

@@ -37,8 +37,13 @@ export function FilterSelect({ label, value, onChange, unset, choices }: FilterS
   );
 }
 
+interface FilterInputProps extends FilterProps {
+  type: string;
+  maxLength?: number | undefined;
+}
+
 /** A value that the user types. It is applied when the user leaves the field or presses Enter. */
-export function FilterInput({ label, value, onChange, type }: FilterProps & { type: string }) {
+export function FilterInput({ label, value, onChange, type, maxLength }: FilterInputProps) {
   const id = useId();
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => {
@@ -55,6 +60,7 @@ export function FilterInput({ label, value, onChange, type }: FilterProps & { ty
         className="input"
         data-set={value !== '' || undefined}
         type={type}
+        maxLength={maxLength}
         defaultValue={value}
         onBlur={({ currentTarget }) => change(currentTarget)}
         onKeyDown={({ key, currentTarget }) => {

@@ -36,9 +36,13 @@ interface FormProps {
 interface FormState {
   errors: Readonly<Record<string, string>>;
   isSending: boolean;
+  forget(name: string): void;
 }
 
-const FormContext = createContext<FormState>({ errors: {}, isSending: false });
+const FormContext = createContext<FormState>({ errors: {}, isSending: false, forget() {} });
+
+/** @returns a function that removes the problems of a field, or of all elements of a list such as `items`. */
+export const useForgetProblems = () => useContext(FormContext).forget;
 
 /** The values of the fields, by name. */
 export class FormValues {
@@ -106,6 +110,12 @@ export function Form({ onSubmit, problem, isSending, connection = 'ok', onStop, 
     form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
   }, [errors]);
 
+  const forget = (name: string) =>
+    setErrors((last) => {
+      const others = Object.entries(last).filter(([path]) => path !== name && listOf(path) !== name);
+      return others.length < Object.keys(last).length ? Object.fromEntries(others) : last;
+    });
+
   function submit(event: FormEvent<HTMLFormElement>) {
     event.preventDefault();
     if (isSending) return;
@@ -121,15 +131,9 @@ export function Form({ onSubmit, problem, isSending, connection = 'ok', onStop, 
       className="form"
       noValidate
       onSubmit={submit}
-      onInput={({ target }) => {
-        const { name } = target as HTMLInputElement;
-        setErrors((last) => {
-          const others = Object.entries(last).filter(([path]) => path !== name && listOf(path) !== name);
-          return others.length < Object.keys(last).length ? Object.fromEntries(others) : last;
-        });
-      }}
+      onInput={({ target }) => forget((target as HTMLInputElement).name)}
     >
-      <FormContext value={{ errors, isSending }}>
+      <FormContext value={{ errors, isSending, forget }}>
         <fieldset className="form-fields" disabled={isSending}>
           {children}
         </fieldset>

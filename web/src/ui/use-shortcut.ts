@@ -11,8 +11,8 @@ export function isKey(
   return (event.key.length === 1 ? event.key.toUpperCase() : event.key) === KEYS[name];
 }
 
-/** In these elements, a key is text, or belongs to the dialog. */
-const OWN_KEYS = 'input:not([type=radio], [type=checkbox]), select, textarea, dialog';
+/** In these elements, a key is text. */
+const OWN_KEYS = 'input:not([type=radio], [type=checkbox]), select, textarea';
 
 /** Calls the function when the user presses the key anywhere on the page. @param name - undefined: no key. */
 export function useShortcut(name: KeyName | undefined, onPress: () => void): void {
@@ -23,7 +23,9 @@ export function useShortcut(name: KeyName | undefined, onPress: () => void): voi
   useEffect(() => {
     if (!name) return;
     const listener = (event: KeyboardEvent) => {
-      if (!isKey(event, name) || (event.target as Element).closest?.(OWN_KEYS)) return;
+      if (!isKey(event, name) || (event.target as Element).matches?.(OWN_KEYS)) return;
+      // The focus can be on the page behind an open dialog, such as after a click on its text.
+      if (document.querySelector('dialog[open]')) return;
       event.preventDefault();
       latest.current();
     };

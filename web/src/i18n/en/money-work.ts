@@ -10,6 +10,8 @@ export const moneyWork = {
   'correction.done': 'Amount corrected',
   'receipt.print': 'Print receipt',
   'share.account': 'Share account number',
+  'share.share': 'Share',
+  'share.copyYourself': 'Copy this text, and paste it in a message.',
   'share.copied': 'Copied. You can paste it in a message.',
   'field.items': 'Items',
   'invoice.quantity': 'Quantity',

@@ -34,6 +34,7 @@ export const sale = {
   'sale.documentNumber.hint': 'Leave it empty to add a document later.',
   'sale.identity.none': 'No document yet',
   'sale.plan.terms': '{deposit} deposit, then {instalments}',
+  'sale.plan.first': 'First instalment on {first}, if it starts on {start}',
   'sale.summary': 'Summary',
   'sale.terms.first': 'First instalment',
   'sale.terms.last': 'Last instalment',

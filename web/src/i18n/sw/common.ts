@@ -24,7 +24,7 @@ export const common: Record<keyof typeof en, string> = {
   'connection.silent': 'Hakuna jibu bado…',
   'connection.limited': 'Maombi mengi kwa muda mfupi. Ukurasa utaendelea wenyewe ndani ya dakika moja.',
   'connection.busy': 'Huduma ina shughuli nyingi. Tunajaribu tena…',
-  'app.waiting': '{page}, {count} zinasubiri',
+  'app.waiting': '{page}: {count}',
   'nav.find': 'Tafuta',
   'nav.callList': 'Orodha ya simu',
   'nav.sale': 'Mauzo mapya',

@@ -11,6 +11,8 @@ export const moneyWork: Record<keyof typeof en, string> = {
   'correction.done': 'Kiasi kimesahihishwa',
   'receipt.print': 'Chapisha risiti',
   'share.account': 'Tuma namba ya akaunti',
+  'share.share': 'Tuma',
+  'share.copyYourself': 'Nakili maandishi haya, kisha yabandike kwenye ujumbe.',
   'share.copied': 'Imenakiliwa. Unaweza kuibandika kwenye ujumbe.',
   'field.items': 'Vipengee',
   'invoice.quantity': 'Idadi',

@@ -4,6 +4,7 @@ import { paymentSources } from './codes.ts';
 export const payments: Record<keyof typeof en, string> = {
   ...paymentSources,
   'payments.hasDuplicateReference': 'Huenda yameingizwa mara mbili',
+  'payments.sum': 'Kiasi bila yaliyobatilishwa',
   'payments.source': 'Chanzo',
   'payments.by': 'Na',
   'payments.reversedBy': 'yamebatilishwa na {name}',

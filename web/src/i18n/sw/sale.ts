@@ -35,6 +35,7 @@ export const sale: Record<keyof typeof en, string> = {
   'sale.documentNumber.hint': 'Acha wazi ili kuongeza hati baadaye.',
   'sale.identity.none': 'Hakuna hati bado',
   'sale.plan.terms': 'Awali {deposit}, kisha {instalments}',
+  'sale.plan.first': 'Awamu ya kwanza tarehe {first}, ikianza tarehe {start}',
   'sale.summary': 'Muhtasari',
   'sale.terms.first': 'Awamu ya kwanza',
   'sale.terms.last': 'Awamu ya mwisho',

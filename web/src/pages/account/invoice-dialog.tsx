@@ -1,11 +1,10 @@
-import { useState } from 'react';
+import { useLayoutEffect, useRef, useState } from 'react';
 import type { Schemas } from '../../api/paths.ts';
 import { settings } from '../../api/settings.ts';
 import { useWrite } from '../../api/write.ts';
 import { t } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
-import { AmountField, DateField, type FormValues, TextField } from '../../ui/form.tsx';
-import { useLostFocus } from '../../ui/use-lost-focus.ts';
+import { AmountField, DateField, type FormValues, TextField, useForgetProblems } from '../../ui/form.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
 
 interface InvoiceDialogProps {
@@ -18,8 +17,14 @@ export function InvoiceDialog({ account, onClose }: InvoiceDialogProps) {
   const issue = useWrite('post', '/api/invoices');
   /** The keys of the items. A key is never used again, so the fields of an item keep their values when another item is removed. */
   const [keys, setKeys] = useState([0]);
-  // The button that removes an item disappears with the item.
-  const items = useLostFocus<HTMLDivElement>(true, `fieldset:nth-child(${keys.length}) input`);
+  const items = useRef<HTMLDivElement>(null);
+  const shownKeys = useRef(keys);
+  // A new item gets the focus. The button that removes an item disappears with the item, so the last one gets it.
+  useLayoutEffect(() => {
+    if (shownKeys.current === keys) return;
+    shownKeys.current = keys;
+    items.current?.querySelector<HTMLElement>(':scope > :last-child input')?.focus();
+  }, [keys]);
   const { customer, product, accountNumber } = account;
   return (
     <FormDialog
@@ -69,6 +74,7 @@ interface ItemProps {
 
 function Item({ at, description, onRemove }: ItemProps) {
   const number = at + 1;
+  const forget = useForgetProblems();
   return (
     <fieldset className="form-fields">
       <legend className="muted">{t('account.invoice.item', { number })}</legend>
@@ -97,7 +103,13 @@ function Item({ at, description, onRemove }: ItemProps) {
         isFirst={at === 0}
       />
       {onRemove && (
-        <Button kind="quiet" onClick={onRemove}>
+        <Button
+          kind="quiet"
+          onClick={() => {
+            forget('items'); // The later items move to the places of others.
+            onRemove();
+          }}
+        >
           {t('account.invoice.remove', { number })}
         </Button>
       )}

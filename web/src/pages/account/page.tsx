@@ -15,7 +15,7 @@ import { DownloadButton, downloadOrSay } from '../shared/download-button.tsx';
 import { History } from '../shared/history.tsx';
 import { PendingApprovals } from '../shared/pending-approvals.tsx';
 import { describeInstalments } from '../shared/plan.ts';
-import { shareAccountNumber } from '../shared/share-account.ts';
+import { useSharingAccount } from '../shared/share.tsx';
 import { reasonInWords } from '../shared/status-reason.ts';
 import { ACCOUNT_TONES, PAYMENT_STATE_TONES } from '../shared/tones.ts';
 import { Explanation } from './explanation.tsx';
@@ -47,6 +47,7 @@ function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
   const { account, schedule, quote, payments, invoices, paymentRequests } = overview;
   const [opened, setOpened] = useState<'payment' | 'refund' | 'transfer' | Move>();
   const close = () => setOpened(undefined);
+  const sharing = useSharingAccount(account.id);
   const moves = may('accounts:change-status') ? overview.moves.filter(isKnownMove) : [];
   const creditActions = account.credit > 0 ? CREDIT_ACTIONS.filter((action) => may(`credit:${action}`)) : [];
   return (
@@ -73,7 +74,7 @@ function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
             <MoreActions
               label={t('action.more')}
               actions={[
-                { label: t('share.account'), onChoose: () => void shareAccountNumber(account.id) },
+                { label: t('share.account'), onChoose: () => void sharing.share() },
                 ...creditActions.map((action) => ({
                   label: t(CREDIT_BUTTONS[action]),
                   onChoose: () => setOpened(action),
@@ -124,6 +125,7 @@ function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
           </>
         }
       />
+      {sharing.dialog}
       {opened === 'payment' && <PaymentDialog account={account} onClose={close} />}
       {opened === 'refund' && <RefundDialog account={account} onClose={close} />}
       {opened === 'transfer' && <TransferDialog account={account} onClose={close} />}

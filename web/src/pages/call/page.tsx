@@ -272,20 +272,20 @@ function History({ form: { calls, promises } }: { form: CallForm }) {
               [
                 `${format.dateTime(call.createdAt)}, ${call.officer}`,
                 call.isMistake ? (
-                  <s key="result">{tValue('callResult', call.result)}</s>
+                  <span key="result">
+                    <s>{tValue('callResult', call.result)}</s> {t('calls.mistake')}
+                  </span>
                 ) : (
                   `${tValue('callKind', call.kind)}: ${tValue('callResult', call.result)}`
                 ),
               ],
               [
                 call.accountNumber,
-                call.isMistake
-                  ? t('calls.mistake')
-                  : call.note && (
-                      <span key="note" className="note-text">
-                        {call.note}
-                      </span>
-                    ),
+                call.note && (
+                  <span key="note" className="note-text">
+                    {call.note}
+                  </span>
+                ),
               ],
               [
                 t('calls.note'),

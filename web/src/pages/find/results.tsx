@@ -67,7 +67,7 @@ export function Results({ id, results, active, onActive, onOpen, onLeave, ...sea
         {statusOf({ ...search, shown: results.length })}
       </p>
       {search.total !== undefined && search.total > results.length && (
-        <Rest text={search.text} results={results} onLeave={onLeave} />
+        <AllMatches text={search.text} results={results} onLeave={onLeave} />
       )}
     </>
   );
@@ -94,29 +94,29 @@ function AccountOfResult({
   );
 }
 
-interface RestProps {
+interface AllMatchesProps {
   text: string;
   results: readonly Result[];
   onLeave(): void;
 }
 
 /** Links to the lists that find the same customers and accounts. Lists do not search external ids. */
-function Rest({ text, results, onLeave }: RestProps) {
+function AllMatches({ text, results, onLeave }: AllMatchesProps) {
   const found = results.filter(({ matchedOn }) => matchedOn !== 'externalId').map(({ type }) => type);
   const query = writeQuery({ search: text });
   const hasCustomers = found.includes('customer') && may('customers:read');
+  if (!hasCustomers && !found.includes('account')) return null;
   return (
-    <p className="find-rest">
+    // The input keeps the focus: Safari gives none to a link, so the results would close before the click.
+    <p className="find-rest" onMouseDown={(event) => event.preventDefault()}>
       {hasCustomers && (
         <Link href={`/customers?${query}`} onClick={onLeave}>
           {t('find.all.customers')}
         </Link>
       )}
-      {(hasCustomers || found.includes('account')) && (
-        <Link href={`/accounts?${query}`} onClick={onLeave}>
-          {t('find.all.accounts')}
-        </Link>
-      )}
+      <Link href={`/accounts?${query}`} onClick={onLeave}>
+        {t('find.all.accounts')}
+      </Link>
     </p>
   );
 }

@@ -46,7 +46,7 @@ export function Page() {
       query={invoices}
       file={{ path: '/api/invoices.csv' }}
       columns={columns}
-      sums={{ total: t('field.total') }}
+      sums={{ total: t('invoices.sum') }}
       hrefOf={({ id }) => `/invoices/${id}`}
     />
   );

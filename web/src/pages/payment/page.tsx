@@ -14,7 +14,8 @@ import { CorrectionDialog } from '../shared/correction-dialog.tsx';
 import { metadataFacts } from '../shared/metadata.ts';
 import { PendingApprovals } from '../shared/pending-approvals.tsx';
 import { mayAskProvider, PaymentAnswer } from '../shared/provider-answer.tsx';
-import { printReceipt, shareReceipt } from '../shared/receipt.ts';
+import { printReceipt, readReceipt } from '../shared/receipt.ts';
+import { useSharing } from '../shared/share.tsx';
 import { PAYMENT_TONES } from '../shared/tones.ts';
 import { ReversalDialog } from './reversal-dialog.tsx';
 
@@ -103,7 +104,7 @@ function PaymentPage({ payment }: { payment: Payment }) {
             <Button icon="download" onClick={() => void printReceipt(id, 'a4')}>
               {t('receipt.a4')}
             </Button>
-            <Button onClick={() => void shareReceipt(id)}>{t('receipt.share')}</Button>
+            <ShareReceipt id={id} />
           </span>
         </Panel>
       )}
@@ -115,6 +116,18 @@ function PaymentPage({ payment }: { payment: Payment }) {
       {isCorrecting && <CorrectionDialog payment={payment} onClose={() => setIsCorrecting(false)} />}
       {isReversing && <ReversalDialog payment={payment} onClose={() => setIsReversing(false)} />}
     </div>
+  );
+}
+
+function ShareReceipt({ id }: { id: number }) {
+  const { share, isRunning, dialog } = useSharing(t('receipt.share'), () => readReceipt(id));
+  return (
+    <>
+      <Button isBusy={isRunning} onClick={() => void share()}>
+        {t('receipt.share')}
+      </Button>
+      {dialog}
+    </>
   );
 }
 

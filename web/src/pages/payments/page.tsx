@@ -70,7 +70,7 @@ export function Page() {
       query={payments}
       file={{ path: '/api/payments.csv', query: { expand: ['customer'] } }}
       columns={columns}
-      sums={{ amount: t('field.amount') }}
+      sums={{ amount: t('payments.sum') }}
       hrefOf={({ id }) => `/payments/${id}`}
     />
   );

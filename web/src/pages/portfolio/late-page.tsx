@@ -140,11 +140,11 @@ const columns = (): Column<Account>[] => [
 ];
 
 /**
- * The same accounts as a file of the call list, also those that are in grace or hidden by a call. Without statuses, the file would have
- * only those that are called: completed accounts are never past due.
+ * The same accounts as a file of the call list, also those that are in grace or hidden by a call. The page without a filter shows all
+ * statuses. The file without a filter would have only the statuses that are called.
  */
 function pathOfFile(query: Query): string {
-  const status = query['filter[status]'] ?? { nin: 'completed' };
+  const status = query['filter[status]'] ?? { in: Object.keys(ACCOUNT_TONES).join() };
   const conditions = { 'filter[daysPastDue]': query['filter[daysPastDue]'], 'filter[status]': status };
   return `/api/call-list.csv?${writeQuery({ ...conditions, sort: query.sort, shown: 'all', lateness: 'past_due' })}`;
 }

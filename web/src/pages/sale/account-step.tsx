@@ -1,17 +1,19 @@
 import { useState } from 'react';
 import { explain } from '../../api/explain.ts';
+import type { Schemas } from '../../api/paths.ts';
 import { settings } from '../../api/settings.ts';
 import { format, nameOfKey, t, tCount } from '../../i18n/index.ts';
 import { Empty, Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
 import { DateField, Form, FormButtons } from '../../ui/form.tsx';
 import { useConnection } from '../shared/use-connection.ts';
-import { ACTIVATION_DATES, describePlan, plansFor, useCatalogue } from './catalogue.ts';
+import { ACTIVATION_DATES, describePlan, plansFor, useCatalogue, useDates } from './catalogue.ts';
 import { type FieldName, keepTyped, type StepProps } from './sales.ts';
 
 /** What is sold, and on which terms. */
 export function AccountStep({ sale, onDone, onBack }: StepProps) {
   const { typed, parts } = sale;
   const { products, plans } = useCatalogue();
+  const datesOf = useDates(typed.activationDate);
   const [isIncomplete, setIsIncomplete] = useState(false);
   return (
     <Form
@@ -66,7 +68,7 @@ export function AccountStep({ sale, onDone, onBack }: StepProps) {
                 title: plan.name,
                 detail: describePlan(plan),
                 value: `${t('field.total')}: ${format.money(plan.total)}`,
-                note: `${t('sale.terms.first')}: ${format.date(plan.dates.firstInstalment)}`,
+                note: noteOf(datesOf(plan.id)),
               }))}
             />
           )}
@@ -84,6 +86,14 @@ export function AccountStep({ sale, onDone, onBack }: StepProps) {
   );
 }
 
+function noteOf(dates: Schemas['PayPlan']['dates'] | undefined): string | undefined {
+  if (!dates) return undefined;
+  return t('sale.plan.first', {
+    first: format.date(dates.firstInstalment),
+    start: format.date(dates.activationDate),
+  });
+}
+
 /** Shown until the options are loaded. Shows the text if the service does not answer, or if the user has tried to continue. */
 function NotLoaded({ text, isIncomplete }: { text: string; isIncomplete: boolean }) {
   const isRetrying = useConnection() !== 'ok';
@@ -99,7 +109,7 @@ interface Option {
   detail: string;
   value: string;
   /** Below the value. */
-  note?: string;
+  note?: string | undefined;
   /** Options of one group are shown together. */
   group?: string;
   /** The text in which a search looks, in lower case. Default: the title. */

@@ -1,5 +1,6 @@
-import { api, client } from '../../api/client.ts';
+import { client } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
+import { settings } from '../../api/settings.ts';
 import { exactly, format, t } from '../../i18n/index.ts';
 import { useAllRows, usePaymentMethods } from '../shared/catalogue.ts';
 import { describeInstalments } from '../shared/plan.ts';
@@ -31,18 +32,29 @@ export function plansFor(plans: readonly Schemas['PayPlan'][], productId: string
   return plans.filter((plan) => plan.productId === null || String(plan.productId) === productId);
 }
 
-/** The dates of the instalments. Undefined until they are known: without a connection, only those of today are. */
-export function useDates(plan: Schemas['PayPlan'] | undefined, activationDate: string | undefined) {
-  const isToday = !activationDate || plan?.dates.activationDate === activationDate;
+/**
+ * Returns the dates of a plan for an account that is activated on a date. They are undefined until they are known: without a connection,
+ * only those of the day on which the plans were read are.
+ */
+export function useDates(activationDate: string | undefined) {
+  const { plans } = useCatalogue();
+  const wanted = activationDate || settings().today;
   const { min, max } = ACTIVATION_DATES;
-  const isAccepted = !isToday && activationDate >= min && activationDate <= max;
-  const read = api.useQuery(
-    'get',
-    '/api/payplans/{id}',
-    { params: { path: { id: plan?.id ?? 0 }, query: isAccepted ? { activationDate } : {} } },
-    { enabled: plan !== undefined && isAccepted },
+  const isKnown = (rows: readonly Schemas['PayPlan'][]) =>
+    rows.every(({ dates }) => dates.activationDate === wanted);
+  const needsRead = plans.data !== undefined && !isKnown(plans.data) && wanted >= min && wanted <= max;
+  const ofDate = useAllRows(
+    ['/api/payplans', 'active', wanted],
+    (page, signal) =>
+      client.GET('/api/payplans', {
+        signal,
+        params: { query: { ...page, ...ACTIVE, activationDate: wanted } },
+      }),
+    { isEnabled: needsRead },
   );
-  return isToday ? plan?.dates : read.data?.data.dates;
+  const rows = needsRead ? ofDate.data : plans.data;
+  return (planId: number | undefined) =>
+    rows && isKnown(rows) ? rows.find(({ id }) => id === planId)?.dates : undefined;
 }
 
 /** Example: "KES 2,000.00 deposit, then 52 × KES 400.00, weekly". */

@@ -3,7 +3,7 @@ import { t } from '../../i18n/index.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Notice } from '../../ui/feedback.tsx';
-import { shareAccountNumber } from '../shared/share-account.ts';
+import { useSharingAccount } from '../shared/share.tsx';
 import { useConnection } from '../shared/use-connection.ts';
 import {
   canChange,
@@ -43,9 +43,7 @@ export function ReviewStep({ sale, showsTerms, onChange, onNextSale }: ReviewSte
             </strong>
             <span className="muted">{t('sale.done.hint')}</span>
           </p>
-          <Button icon="upload" onClick={() => void shareAccountNumber(saved.id)}>
-            {t('share.account')}
-          </Button>
+          <ShareAccount id={saved.id} />
         </div>
       )}
       <ul className="rows sale-review">
@@ -117,5 +115,17 @@ function State({ sale, part, isInSale }: { sale: Sale; part: Part; isInSale: boo
         {t(`sale.state.${isRetrying ? 'waiting' : progress}`)}
       </Badge>
     </span>
+  );
+}
+
+function ShareAccount({ id }: { id: number }) {
+  const { share, isRunning, dialog } = useSharingAccount(id);
+  return (
+    <>
+      <Button icon="upload" isBusy={isRunning} onClick={() => void share()}>
+        {t('share.account')}
+      </Button>
+      {dialog}
+    </>
   );
 }

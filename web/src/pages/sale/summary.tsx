@@ -47,7 +47,7 @@ function isEntered({ typed, customer }: Sale, part: (typeof SHOWN)[number]): boo
 export function Terms({ sale: { typed } }: { sale: Sale }) {
   const { plans } = useCatalogue();
   const plan = plans.data?.find(({ id }) => String(id) === typed.payplanId);
-  const dates = useDates(plan, typed.activationDate);
+  const dates = useDates(typed.activationDate)(plan?.id);
   if (!plan) return null;
   const paid = Number(typed.amount || 0);
   return (

@@ -11,19 +11,19 @@ interface Group {
 }
 
 const GROUPS: readonly Group[] = [
+  { keys: ['find', 'help'] },
   {
     title: 'nav.unmatched',
     path: '/unmatched',
     keys: ['choose', 'send', 'next', 'previous', 'search', 'undo'],
   },
-  { keys: ['find', 'help'] },
   { title: 'nav.find', keys: ['down', 'up', 'open', 'clear'] },
 ];
 
 /** How keyboards name a key. The other keys have the character that they type. */
 const NAMES: Readonly<Partial<Record<KeyName, string>>> = { down: '↓', up: '↑', clear: 'Esc', choose: '1–9' };
 
-/** The keys of the page and of the console. */
+/** The keys of the console and of the page. */
 export function KeysDialog({ path, onClose }: { path: string; onClose(): void }) {
   return (
     <Dialog title={t('keys.title')} onClose={onClose}>
@@ -36,7 +36,7 @@ export function KeysDialog({ path, onClose }: { path: string; onClose(): void })
                 <dt>
                   <kbd>{NAMES[key] ?? KEYS[key]}</kbd>
                 </dt>
-                <dd>{labelOf(key)}</dd>
+                <dd>{t(key === 'find' ? 'nav.find' : `keys.${key}`)}</dd>
               </div>
             ))}
           </dl>
@@ -44,9 +44,4 @@ export function KeysDialog({ path, onClose }: { path: string; onClose(): void })
       ))}
     </Dialog>
   );
-}
-
-function labelOf(key: KeyName): string {
-  if (key === 'find') return t('nav.find');
-  return t(key === 'down' ? 'keys.next' : key === 'up' ? 'keys.previous' : `keys.${key}`);
 }

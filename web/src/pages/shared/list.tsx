@@ -38,13 +38,14 @@ interface ValueFilter {
    */
   unset?: string;
   type?: 'number' | 'text';
+  maxLength?: number;
   /** The parameters of the API for a value. Default: `filter[name]=value`. */
   query?(value: string): Readonly<Record<string, string>>;
 }
 
 /** A filter for the words of a search, with the parameter `search` of the API. */
 export function searchFilter(label: string): Filter {
-  return { name: 'search', label, query: (search) => ({ search }) };
+  return { name: 'search', label, maxLength: 100, query: (search) => ({ search }) };
 }
 
 type Values = ListState<string>['filters'];
@@ -365,12 +366,12 @@ function FilterField({ filter, state }: { filter: Filter; state: ListState<strin
       />
     );
   }
-  const { name, label, choices, unset = t('list.all'), type = 'text' } = filter;
+  const { name, label, choices, unset = t('list.all'), type = 'text', maxLength } = filter;
   const value = state.filters[name] ?? '';
   const field = { label, value, onChange: (next: string) => state.setFilters({ [name]: next }) };
   return choices ? (
     <FilterSelect {...field} unset={unset} choices={choices} />
   ) : (
-    <FilterInput {...field} type={type} />
+    <FilterInput {...field} type={type} maxLength={maxLength} />
   );
 }

@@ -1,7 +1,6 @@
 import { fetchFile } from '../../api/download.ts';
 import { currentLanguage } from '../../i18n/index.ts';
 import { downloadOrSay } from './download-button.tsx';
-import { shareText } from './share.ts';
 
 const pathOf = (paymentId: number) => `/api/payments/${paymentId}/receipt`;
 
@@ -9,9 +8,7 @@ export function printReceipt(paymentId: number, paper: 'roll' | 'a4'): Promise<v
   return downloadOrSay(pathOf(paymentId), { paper, lang: currentLanguage() });
 }
 
-export function shareReceipt(paymentId: number): Promise<void> {
-  return shareText(async () => {
-    const response = await fetchFile(pathOf(paymentId), { paper: 'text', lang: currentLanguage() });
-    return response.text();
-  });
+export async function readReceipt(paymentId: number): Promise<string> {
+  const response = await fetchFile(pathOf(paymentId), { paper: 'text', lang: currentLanguage() });
+  return response.text();
 }

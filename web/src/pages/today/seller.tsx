@@ -38,13 +38,13 @@ export function SellerDay({ head, work }: SellerDayProps) {
         }
       />
       <Loaded query={work} explain={explain} skeleton={<Skeleton lines={8} />}>
-        {({ data }) => <Parts work={work} {...data} />}
+        {({ data }) => <WorkOfSeller work={work} {...data} />}
       </Loaded>
     </>
   );
 }
 
-function Parts({ work, own, cash }: { work: WorkQuery } & Schemas['TodayWork']) {
+function WorkOfSeller({ work, own, cash }: { work: WorkQuery } & Schemas['TodayWork']) {
   const waiting = cash && (
     <Panel title={t('today.attention')}>
       <ul className="rows">
