@@ -454,7 +454,7 @@ export const EVENTS = {
     data: [],
   },
   'list.exported': {
-    when: 'A user or an API key downloaded all rows of a list that match a filter.',
+    when: 'A user or an API key downloaded all rows of a list that match a filter. The audit log has the query, also the text of a search.',
     data: ['list', 'rowCount'],
   },
   'product.created': { when: 'A product was created.', data: ['priceMinor', 'active'] },

@@ -484,7 +484,7 @@ export interface CollectionsCalls {
   hideCallNote(id: number, body: BodyOf<'hideCallNote'>, options?: RepeatableCallOptions): Promise<DataOf<'hideCallNote'>>;
   /** Reserve the phones of a customer */
   leasePhones(id: number, body?: BodyOf<'leasePhones'>, options?: CallOptions): Promise<DataOf<'leasePhones'>>;
-  /** End the own reservation of phones */
+  /** End your reservation of phones */
   leavePhones(id: number, options?: CallOptions): Promise<DataOf<'leavePhones'>>;
   /** List promises of customers */
   listPromises(query?: QueryOf<'listPromises'>, options?: CallOptions): Promise<PageOf<'listPromises'>>;
