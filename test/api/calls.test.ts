@@ -554,6 +554,40 @@ describe('a promise', () => {
     expect(await statesOf(id)).toEqual(['replaced', 'kept']);
   });
 
+  it('is ended by the next one also if an earlier version of this service did not link the two', async () => {
+    const { id } = await lateAccount();
+    at('09:00:00');
+    const first = await promise(id, 400, '2026-11-05');
+    at('09:01:00');
+    await pay(service, id, 400);
+    at('09:02:00');
+    await promise(id, 400, '2026-11-06');
+    await service.parts.pool.query('update promises set replaces_id = null where account_id = $1', [id]);
+    expect(await statesOf(id)).toEqual(['kept', 'open']);
+    at('09:03:00');
+    await pay(service, id, 100);
+    setToday(service, '2026-11-09');
+    expect(await statesOf(id)).toEqual(['kept', 'partly_kept']);
+    setToday(service, '2026-11-02');
+    expect((await service.call('POST', `/calls/${first.id}/mark-mistake`)).status).toBe(409);
+  });
+
+  it('that is made in the same millisecond as a payment counts the payment, and the one before does not', async () => {
+    const { id } = await lateAccount();
+    at('09:00:00');
+    await promise(id, 400, '2026-11-05');
+    at('09:01:00');
+    const payment = await pay(service, id, 400);
+    await promise(id, 400, '2026-11-05');
+    await service.parts.pool.query(
+      `update promises set created_at = (select created_at from payments where id = $1)
+      where id = (select max(id) from promises where account_id = $2)`,
+      [payment.id, id],
+    );
+    setToday(service, '2026-11-09');
+    expect(await statesOf(id)).toEqual(['replaced', 'kept']);
+  });
+
   it('is the only open one of its account, also if two users save one at the same time', async () => {
     const [one, two] = [await newOfficer(), await newOfficer()];
     const { id } = await lateAccount();

@@ -88,6 +88,31 @@ const EACH_STATE: Step[] = [
   { do: 'day', days: 3 },
 ];
 
+/** A payment counts for the promise that was open when it was first recorded, also if its amount is corrected after the next promise. */
+const CORRECTED_AFTER_REPLACEMENT: Step[] = [
+  { do: 'promise', amount: 400, days: 4 },
+  { do: 'day', days: 1 },
+  { do: 'pay', amount: 400, daysAgo: 0 },
+  { do: 'day', days: 1 },
+  { do: 'promise', amount: 700, days: 4 },
+  { do: 'pay', amount: 700, daysAgo: 0 },
+  { do: 'day', days: 1 },
+  { do: 'correct', which: 0, amount: 450 },
+  { do: 'correct', which: 0, amount: 900 },
+  { do: 'day', days: 3 },
+  { do: 'day', days: 3 },
+];
+
+/** A customer who keeps a promise and then moves the next one once has moved one promise, not two. */
+const MOVED_AFTER_KEPT: Step[] = [
+  { do: 'promise', amount: 400, days: 4 },
+  { do: 'pay', amount: 400, daysAgo: 0 },
+  { do: 'promise', amount: 700, days: 4 },
+  { do: 'promise', amount: 700, days: 4 },
+  { do: 'promise', amount: 700, days: 4 },
+  { do: 'reverse', which: 0 },
+];
+
 interface Money {
   id: number;
   amount: number;
@@ -116,7 +141,7 @@ class Model {
     const endedAt = this.promises.find(({ replaces }) => replaces === id)?.madeAt ?? Number.POSITIVE_INFINITY;
     return this.money.filter(
       ({ isHere, isReversed, date, recordedAt }) =>
-        isHere && !isReversed && date <= dueOn && recordedAt <= endedAt,
+        isHere && !isReversed && date <= dueOn && recordedAt < endedAt,
     );
   }
 
@@ -140,7 +165,8 @@ class Model {
   stateOf(promise: Made, day: PlainDate): string {
     if (this.promises.some(({ replaces }) => replaces === promise.id)) {
       if (this.isWhole(promise)) return 'kept';
-      return promise.replaces === undefined ? 'replaced' : 'broken';
+      const moved = this.promises.find(({ id }) => id === promise.replaces);
+      return moved && !this.isWhole(moved) ? 'broken' : 'replaced';
     }
     if (day <= promise.dueOn) return 'open';
     const last = this.statuses.findLast((change) => change.day <= promise.dueOn)?.status ?? 'active';
@@ -298,7 +324,7 @@ it('gives promises of random histories the states that the rule says', { timeout
       }
     }),
     {
-      examples: [[EACH_STATE]],
+      examples: [[EACH_STATE], [CORRECTED_AFTER_REPLACEMENT], [MOVED_AFTER_KEPT]],
       numRuns: Math.min(PROPERTY_RUNS, MAX_RUNS),
       endOnFailure: true,
       seed: Number(process.env.PROPERTY_SEED ?? 20_261_102),

@@ -30,9 +30,38 @@ const isRecordedBefore = (instant: RawBuilder<unknown>) => sql<boolean>`exists (
   ${versionsOf(sql`m.payment_id`)} select from versions where created_at < ${instant})`;
 
 /**
+ * SQL `select …` of the money m of the account that counts for a promise, and of the money that the account had by the date of the
+ * promise. Of money that was first recorded when the next promise was made, or later, neither counts.
+ */
+const selectMoney = (promise: string, endedAt: RawBuilder<unknown>, isCounted: RawBuilder<boolean>) => {
+  const of = (column: string) => sql.ref(`${promise}.${column}`);
+  return sql`
+    select
+      coalesce(sum(m.amount_minor) filter (
+        where m.value_date >= ${of('made_on')} and m.created_at >= ${of('created_at')}
+          and not ${isRecordedBefore(of('created_at'))}
+      ), 0)::bigint as collected_minor,
+      coalesce(sum(m.amount_minor), 0)::bigint as paid_minor
+    from account_money m
+    where m.account_id = ${of('account_id')} and m.value_date <= ${of('due_on')}
+      and (m.created_at < ${of('created_at')} or ${isCounted})
+      and (${endedAt} is null or m.created_at < ${endedAt} or ${isRecordedBefore(endedAt)})`;
+};
+
+const isWhole = (promise: string, money: string) => sql<boolean>`(
+  ${sql.ref(`${money}.collected_minor`)} >= ${sql.ref(`${promise}.amount_minor`)}
+  or ${sql.ref(`${money}.paid_minor`)} >= a.total_minor)`;
+
+const NEXT_PROMISE_AT = sql`(
+  select n.created_at from promises n left join call_mistakes nx on nx.call_id = n.call_id
+  where n.account_id = p.account_id and n.id > p.id and n.made_on <= p.due_on and nx.call_id is null
+  order by n.id limit 1)`;
+
+/**
  * SQL `from …` for promises p with the facts that their states depend on: the money m of the account that counts for the promise, the
- * money that the account had by the date of the promise, its status then, and when another promise replaced this one. Of the money, only
- * what was recorded until then counts.
+ * money that the account had by the date of the promise, its status then, when the next promise ended this one, and whether this one
+ * ended another one that was not kept. It does not use `replaces_id`, because an earlier version did not set it if the ended promise was
+ * already whole.
  *
  * @param isCounted - a further condition on the money m that was recorded since the promise.
  */
@@ -46,25 +75,22 @@ export function promisesWithFacts(isCounted: RawBuilder<boolean> = sql`true`): R
         select s.to_status from account_status_changes s
         where s.account_id = p.account_id and s.changed_on <= p.due_on
         order by s.id desc limit 1
-      ) as status_then,
-      (
-        select min(n.created_at) from promises n left join call_mistakes nx on nx.call_id = n.call_id
-        where n.replaces_id = p.id and nx.call_id is null
-      ) as replaced_at
+      ) as status_then, ${NEXT_PROMISE_AT} as replaced_at
     ) facts
-    cross join lateral (
-      select
-        coalesce(sum(m.amount_minor) filter (
-          where m.value_date >= p.made_on and m.created_at >= p.created_at and not ${isRecordedBefore(sql`p.created_at`)}
-        ), 0)::bigint as collected_minor,
-        coalesce(sum(m.amount_minor), 0)::bigint as paid_minor
-      from account_money m
-      where m.account_id = p.account_id and m.value_date <= p.due_on and (m.created_at < p.created_at or ${isCounted})
-        and (facts.replaced_at is null or m.created_at <= facts.replaced_at)
-    ) money`;
+    cross join lateral (${selectMoney('p', sql`facts.replaced_at`, isCounted)}) money
+    left join lateral (
+      select not ${isWhole('before', 'money_before')} as was_missed
+      from (
+        select b.* from promises b left join call_mistakes bx on bx.call_id = b.call_id
+        where facts.replaced_at is not null and b.account_id = p.account_id and b.id < p.id and bx.call_id is null
+        order by b.id desc limit 1
+      ) before
+      cross join lateral (${selectMoney('before', sql`p.created_at`, isCounted)}) money_before
+      where before.due_on >= p.made_on
+    ) ended on true`;
 }
 
-const IS_WHOLE = sql`(money.collected_minor >= p.amount_minor or money.paid_minor >= a.total_minor)`;
+const IS_WHOLE = isWhole('p', 'money');
 
 /**
  * The state of a promise of `promisesWithFacts` on a day. It is never stored, because a payment can be reversed, dated back or assigned
@@ -74,7 +100,7 @@ export function stateOn(day: PlainDate): RawBuilder<PromiseState> {
   return sql<PromiseState>`(case
     when x.call_id is not null then 'void'
     when facts.replaced_at is not null then case
-      when ${IS_WHOLE} then 'kept' when p.replaces_id is null then 'replaced' else 'broken' end
+      when ${IS_WHOLE} then 'kept' when ended.was_missed then 'broken' else 'replaced' end
     when p.due_on >= ${sql.lit(day)}::date then 'open'
     when facts.status_then in ${literalList(VOID_STATUSES)} then 'void'
     when ${IS_WHOLE} then 'kept'
@@ -162,12 +188,10 @@ export async function insertPromise(tx: Tx, promise: NewPromise): Promise<number
   return id;
 }
 
-/** Whether a later promise, which was not saved by mistake, replaces the promise of a call. */
+/** Whether a later promise, which was not saved by mistake, ended the promise of a call. */
 export async function isReplaced(tx: Tx, callId: number): Promise<boolean> {
   const { rows } = await sql`
-    select 1 from promises p join promises n on n.replaces_id = p.id
-    left join call_mistakes x on x.call_id = n.call_id
-    where p.call_id = ${callId} and x.call_id is null limit 1`.execute(tx);
+    select from promises p where p.call_id = ${callId} and ${NEXT_PROMISE_AT} is not null`.execute(tx);
   return rows.length > 0;
 }
 
