@@ -221,9 +221,9 @@ export function buildApp({
     customerRoutes(api, context, bulkSlots);
     kycRoutes(api, context);
     noteRoutes(api, context, { formatAccount: formatAccountNumber });
-    accountRoutes(api, context, bulkSlots);
+    accountRoutes(api, context, { slots: bulkSlots, summaries });
     statementRoutes(api, context, printer);
-    paymentRoutes(api, context, postingQueue, bulkSlots);
+    paymentRoutes(api, context, { queue: postingQueue, slots: bulkSlots, summaries });
     paymentRequestRoutes(api, context, postingQueue);
     notificationRoutes(api, context);
     providerStatusRoutes(api, context);
@@ -233,13 +233,13 @@ export function buildApp({
     cashRoutes(api, context);
     reconciliationRoutes(api, context);
     providerStatementRoutes(api, context, copies);
-    invoiceRoutes(api, context, printer);
+    invoiceRoutes(api, context, { printer, summaries });
     receiptRoutes(api, context, printer);
     productRoutes(api, context);
     payPlanRoutes(api, context);
     paymentMethodRoutes(api, context);
     employeeRoutes(api, context);
-    commissionRoutes(api, context);
+    commissionRoutes(api, context, summaries);
     callListRoutes(api, context);
     callRoutes(api, context);
     promiseRoutes(api, context);

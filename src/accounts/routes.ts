@@ -1,6 +1,7 @@
 import { type Actor, type Context, today } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
-import { actorOf } from '../core/http/access.ts';
+import type { LongReads } from '../core/database/long-reads.ts';
+import { actorOf, callerOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { bulkRoute, createMissing } from '../core/http/bulk.ts';
 import { Envelope, ListEnvelope, ListWithTotals, ok, okList } from '../core/http/envelope.ts';
@@ -8,7 +9,7 @@ import { ifUnchanged } from '../core/http/etags.ts';
 import { externalIdRoutes } from '../core/http/external-id-routes.ts';
 import { type ChoiceText, IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
-import { totalsOf } from '../core/lists/totals.ts';
+import { totalsOf, withSlowTotals } from '../core/lists/totals.ts';
 import type { SharedSlots } from '../core/shared-slots.ts';
 import { Approval } from '../staff/approvals/schema.ts';
 import { SENT_FOR_APPROVAL, sentForApproval } from '../staff/approvals/view.ts';
@@ -35,7 +36,14 @@ import { listStatusChanges } from './status/store.ts';
 import { getAccountRow, getShownAccountRow, listAccounts, type ShownAccountRow } from './store.ts';
 import { searchOf, toAccount, toSchedule } from './view.ts';
 
-export function accountRoutes(api: Api, context: Context, slots: SharedSlots): void {
+export interface AccountParts {
+  /** For opening many accounts. */
+  slots: SharedSlots;
+  /** For totals. */
+  summaries: LongReads;
+}
+
+export function accountRoutes(api: Api, context: Context, { slots, summaries }: AccountParts): void {
   const toAnswer = (row: ShownAccountRow) => toAccount(row, context.currency, today(context));
 
   async function read(actor: Actor, id: number, expand?: ChoiceText<AccountExpansion>) {
@@ -46,7 +54,7 @@ export function accountRoutes(api: Api, context: Context, slots: SharedSlots): v
   api.get(
     '/accounts',
     {
-      config: { access: 'accounts:read' },
+      config: { access: 'accounts:read', answerTimeoutMs: context.config.limits.summaryMs },
       schema: {
         tags: ['Accounts'],
         operationId: 'listAccounts',
@@ -58,7 +66,8 @@ export function accountRoutes(api: Api, context: Context, slots: SharedSlots): v
     async (request) => {
       const day = today(context);
       const search = searchOf(context, actorOf(request), request.query);
-      const page = await listAccounts(context.db, request.query, day, search);
+      const plan = withSlowTotals(request.query, summaries, callerOf(request));
+      const page = await listAccounts(context.db, plan, day, search);
       const rows = await expandAccounts(
         context.db,
         actorOf(request),

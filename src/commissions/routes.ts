@@ -1,12 +1,13 @@
 import type { Actor, Context } from '../core/context.ts';
 import type { Db, Tx } from '../core/database/db.ts';
-import { actorOf } from '../core/http/access.ts';
+import type { LongReads } from '../core/database/long-reads.ts';
+import { actorOf, callerOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, ListEnvelope, ListWithTotals, ok, okList } from '../core/http/envelope.ts';
 import { notFound } from '../core/http/errors.ts';
 import { IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
-import { totalsOf } from '../core/lists/totals.ts';
+import { totalsOf, withSlowTotals } from '../core/lists/totals.ts';
 import { mayDo } from '../rights.ts';
 import { addRule, calculateCommission, changeCommission } from './commands.ts';
 import { calculateMonth, changeMonth } from './month-commands.ts';
@@ -40,7 +41,7 @@ import { toCommission, toCommissionSummary, toMonth, toUnclaimedSale } from './v
 
 const OWN_ONLY = 'Agents see only the commissions of their own employee (`employeeId` in `GET /auth/me`).';
 
-export function commissionRoutes(api: Api, context: Context): void {
+export function commissionRoutes(api: Api, context: Context, summaries: LongReads): void {
   const {
     db,
     currency,
@@ -72,7 +73,7 @@ export function commissionRoutes(api: Api, context: Context): void {
   api.get(
     '/commissions/payments',
     {
-      config: { access: 'commissions:read-own' },
+      config: { access: 'commissions:read-own', answerTimeoutMs: context.config.limits.summaryMs },
       schema: {
         tags,
         operationId: 'listCommissions',
@@ -84,7 +85,8 @@ export function commissionRoutes(api: Api, context: Context): void {
     },
     async (request) => {
       const visible = visibleTo(actorOf(request));
-      const page = await listCommissions(db, request.query, visible);
+      const plan = withSlowTotals(request.query, summaries, callerOf(request));
+      const page = await listCommissions(db, plan, visible);
       const rows = page.rows.map((row) => toCommissionSummary(row, currency));
       return okList({ ...page, rows, ...totalsOf(page, currency) }, 'Commissions found.');
     },

@@ -1,9 +1,11 @@
+import type { FastifyRequest } from 'fastify';
 import { formatAccountNumber } from '../accounts/account-number-rules.ts';
 import { AccountParams } from '../accounts/schema.ts';
 import { getAccountRow } from '../accounts/store.ts';
 import type { Actor, Context } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
-import { actorOf } from '../core/http/access.ts';
+import type { LongReads } from '../core/database/long-reads.ts';
+import { actorOf, callerOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { BULK_DESCRIPTION, bulkRoute } from '../core/http/bulk.ts';
 import { Envelope, ListEnvelope, ListWithTotals, ok, okList } from '../core/http/envelope.ts';
@@ -13,7 +15,7 @@ import { externalIdRoutes } from '../core/http/external-id-routes.ts';
 import { type ChoiceText, IdParams } from '../core/http/fields.ts';
 import { idempotencyKeyOf, repeatable, replay } from '../core/http/idempotency.ts';
 import type { ListPlan } from '../core/lists/query.ts';
-import { totalsOf } from '../core/lists/totals.ts';
+import { totalsOf, withSlowTotals } from '../core/lists/totals.ts';
 import type { SharedSlots } from '../core/shared-slots.ts';
 import { mayDo } from '../rights.ts';
 import { Approval } from '../staff/approvals/schema.ts';
@@ -52,7 +54,15 @@ import {
 import { findPaymentRow, listPayments } from './store.ts';
 import { showPayments, toPayment } from './view.ts';
 
-export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, slots: SharedSlots): void {
+export interface PaymentParts {
+  queue: PostingQueue;
+  /** For recording many payments. */
+  slots: SharedSlots;
+  /** For totals. */
+  summaries: LongReads;
+}
+
+export function paymentRoutes(api: Api, context: Context, { queue, slots, summaries }: PaymentParts): void {
   const { db, currency } = context;
 
   async function read(actor: Actor, id: number, expand?: ChoiceText<PaymentExpansion>) {
@@ -66,19 +76,20 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
   }
 
   async function list(
-    actor: Actor,
+    request: FastifyRequest,
     query: ListPlan & { expand?: ChoiceText<PaymentExpansion> },
     accountId?: number,
   ) {
-    const page = await listPayments(db, query, accountId);
-    const rows = await showPayments(context, actor, page.rows, query.expand);
+    const plan = withSlowTotals(query, summaries, callerOf(request));
+    const page = await listPayments(db, plan, accountId);
+    const rows = await showPayments(context, actorOf(request), page.rows, query.expand);
     return okList({ ...page, rows, ...totalsOf(page, currency) }, 'Payments found.');
   }
 
   api.get(
     '/payments',
     {
-      config: { access: 'payments:read' },
+      config: { access: 'payments:read', answerTimeoutMs: context.config.limits.summaryMs },
       schema: {
         tags: ['Payments'],
         operationId: 'listPayments',
@@ -87,7 +98,7 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
         response: { 200: ListWithTotals(Payment, 'Payments found.', PaymentTotals) },
       },
     },
-    async (request) => list(actorOf(request), request.query),
+    async (request) => list(request, request.query),
   );
 
   api.post(
@@ -197,7 +208,11 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
   api.get(
     '/accounts/:accountId/payments',
     {
-      config: { access: 'payments:read', errors: ['NOT_FOUND'] },
+      config: {
+        access: 'payments:read',
+        errors: ['NOT_FOUND'],
+        answerTimeoutMs: context.config.limits.summaryMs,
+      },
       schema: {
         tags: ['Payments'],
         operationId: 'listAccountPayments',
@@ -210,7 +225,7 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
     async (request) => {
       const { accountId } = request.params;
       await getAccountRow(db, accountId, 'accountId');
-      return list(actorOf(request), request.query, accountId);
+      return list(request, request.query, accountId);
     },
   );
 

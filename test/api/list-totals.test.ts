@@ -88,6 +88,28 @@ describe('the totals of payments', () => {
   });
 });
 
+const small = useService({}, { slotMs: 200 });
+
+describe('the totals of a list', () => {
+  it.each(['/payments', '/accounts', '/invoices', '/commissions/payments'])(
+    'of %s are read two at a time, and the list without totals never waits for them',
+    async (path) => {
+      let end = () => {};
+      const ended = new Promise<void>((resolve) => {
+        end = resolve;
+      });
+      const running = ['user 8', 'user 9'].map((user) => small.parts.summaries.read(user, () => ended));
+      const waiting = small.call('GET', `${path}?totals=true`);
+      expect((await small.call('GET', path)).status).toBe(200);
+      const { status, headers } = await waiting;
+      expect([status, headers.get('retry-after')]).toEqual([503, '5']);
+      end();
+      await Promise.all(running);
+      expect((await small.call('GET', `${path}?totals=true`)).body.totals).toMatchObject({ currency: 'KES' });
+    },
+  );
+});
+
 describe('the totals of accounts', () => {
   it('are the sums of the balance and the arrears of the rows, for each status and lateness', async () => {
     for (const activationDate of ['2026-09-01', '2026-10-21', '2026-11-18']) {

@@ -33,18 +33,30 @@ describe.skipIf(!HAS_BROWSER)('a list of customers, accounts or payments', () =>
     await page.getByText(/^Total without void: KES/).waitFor();
   });
 
-  it('shows the sums of all rows while a filter is set, also in Swahili on a narrow screen', async () => {
+  it('shows the sums of all rows on demand while a filter is set, also in Swahili on a narrow screen', async () => {
     const page = await console.open('/accounts');
     await page.getByText('2 in all').waitFor();
     expect(await page.locator('.pager-sums').textContent()).toBe('2 in all');
     const { balance, arrears } = await console.call('GET', `/accounts/${late.id}`);
     const sums = new Intl.NumberFormat('en-GB', { minimumFractionDigits: 2 });
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    const askedForTotals = () => asked.filter((url) => url.includes('totals=true'));
     await page.goto(`${console.origin}/accounts?late=31-60`);
+    await page.getByText(late.accountNumber).waitFor();
+    expect(askedForTotals()).toEqual([]);
+    await page.getByRole('button', { name: 'Show sums' }).click();
     await page.getByText(`Balance: KES ${sums.format(balance)}`).waitFor();
     await page.getByText(`Arrears: KES ${sums.format(arrears)}`).waitFor();
+    await page.locator('button:focus', { hasText: 'Show sums' }).waitFor();
     await expectAccessible(page);
+    const { length } = asked;
+    await console.call('PUT', `/accounts/${late.id}`, { metadata: { town: 'Embu' } });
+    await eventually(() => asked.slice(length).some((url) => url.includes('/api/accounts?'))).toBe(true);
+    expect(askedForTotals()).toHaveLength(1);
     const phone = await console.open('/payments?status=matched', { viewport: PHONE, locale: 'sw-KE' });
-    await phone.locator('.pager-sums', { hasText: '2,400.00' }).waitFor();
+    await phone.getByRole('button', { name: 'Onyesha jumla za pesa' }).click();
+    await phone.locator('[role=status].pager-sums', { hasText: '2,400.00' }).waitFor();
     await expectAccessible(phone);
   });
 

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Db } from '../database/db.ts';
+import type { Db, Tx } from '../database/db.ts';
 import { UNNAMED } from '../database/prepared-statements.ts';
 import { lookUp, run } from '../database/statements.ts';
 import { type Page, pageNumbers } from '../http/envelope.ts';
@@ -181,13 +181,13 @@ async function findWithSums<Row, Sum extends string>(
   const pairs = Object.entries<RawBuilder<unknown>>(sums).map(
     ([name, sum]) => sql`${sql.lit(name)}, coalesce(${sum}, 0)::text`,
   );
-  const [found] = await runUnnamed(
-    db,
-    sql<{ rows: Row[]; total: number; sums: Record<Sum, string> }>`
-      select coalesce(page.rows, '[]') as rows, matching.total, matching.sums
-      from (select json_agg(row) as rows from (${rows}) as row) as page,
-        (select count(*) as total, json_build_object(${sql.join(pairs)}) as sums ${source.from} ${where}) as matching`,
-  );
+  const statement = sql<{ rows: Row[]; total: number; sums: Record<Sum, string> }>`
+    select coalesce(page.rows, '[]') as rows, matching.total, matching.sums
+    from (select json_agg(row) as rows from (${rows}) as row) as page,
+      (select count(*) as total, json_build_object(${sql.join(pairs)}) as sums ${source.from} ${where}) as matching`;
+  const [found] = await (plan.readTotals
+    ? plan.readTotals((tx) => runUnnamed(tx, statement))
+    : runUnnamed(db, statement));
   if (!found) throw new Error('The statement of a list returned no row.');
   return { rows: found.rows, pagination: pageNumbers(page, limit, found.total), sums: found.sums };
 }
@@ -212,6 +212,6 @@ function textOf(db: Db, part: RawBuilder<unknown>): string {
 
 const TOO_MANY = MAX_QUICK_ROWS + 1;
 
-async function runUnnamed<Row>(db: Db, statement: RawBuilder<Row>): Promise<Row[]> {
+async function runUnnamed<Row>(db: Db | Tx, statement: RawBuilder<Row>): Promise<Row[]> {
   return (await sql<Row>`${sql.raw(UNNAMED)} ${statement}`.execute(db)).rows;
 }

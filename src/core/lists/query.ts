@@ -1,4 +1,5 @@
 import { type Static, type TProperties, type TSchema, Type } from 'typebox';
+import type { Tx } from '../database/db.ts';
 import type { FieldProblem } from '../http/errors.ts';
 import { DateText, METADATA_KEY, METADATA_VALUE } from '../http/fields.ts';
 import { type BusinessSettings, clip, PARSE } from '../http/validation.ts';
@@ -30,6 +31,8 @@ export interface ListPlan {
   limit: number;
   /** Whether the answer also has the sums of all rows. */
   totals?: boolean;
+  /** Where to read the totals, and the page with them. Default: as without totals. */
+  readTotals?: <T>(read: (tx: Tx) => Promise<T>) => Promise<T>;
   /** Replaces the pages: each read of the list gives the next rows. */
   cursor?: RowCursor;
 }
@@ -60,6 +63,7 @@ const MAX_PAGE = 1_000_000_000;
 const DEFAULT_SORT = 'createdAt:desc';
 const TOTALS =
   'Adds `totals`: sums of all rows that the filters select. The service then reads all these rows, so ask only if you show the sums. ' +
+  'If your earlier requests for totals or summaries are still running, the answer is 429. If other callers use all slots for them, it is 503. ' +
   'Cannot be combined with `after`.';
 const AFTER =
   'Can be used instead of `page`. Send it empty for the first page. For each next page, send the `pagination.nextCursor` of the previous ' +

@@ -1,6 +1,8 @@
 import { type TProperties, Type } from 'typebox';
 import { type Currency, totalOf } from '../context.ts';
+import type { LongReads } from '../database/long-reads.ts';
 import type { Page } from '../http/envelope.ts';
+import type { ListPlan } from './query.ts';
 
 /** The schema of `totals` in the answer of a list. @param sums - what each sum adds up. */
 export function Totals<P extends TProperties>(title: string, sums: P) {
@@ -12,6 +14,20 @@ export function Totals<P extends TProperties>(title: string, sums: P) {
         'Only with `totals=true`: sums of all rows that the filters select, on all pages, at the same moment as the rows. In units of the currency.',
     },
   );
+}
+
+/**
+ * The plan of a list whose totals are read on the connections for long reads. Totals read all matching rows, which can take seconds. There
+ * are few of these connections, so other requests keep theirs.
+ *
+ * @param caller - see `callerOf` in http/access.ts.
+ */
+export function withSlowTotals<Plan extends ListPlan>(
+  plan: Plan,
+  summaries: LongReads,
+  caller: string,
+): Plan {
+  return { ...plan, readTotals: async (read) => (await summaries.read(caller, read)).value };
 }
 
 /** The field `totals` of an answer. Empty if the query did not ask for it. */

@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { expandAccountsOf } from '../../accounts/expand-view.ts';
 import { AccountOrCustomerQuery } from '../../accounts/schema.ts';
 import type { Context } from '../../core/context.ts';
+import type { LongReads } from '../../core/database/long-reads.ts';
 import { actorOf, callerOf } from '../../core/http/access.ts';
 import type { Api } from '../../core/http/api.ts';
 import { Envelope, ListWithTotals, ok, okList } from '../../core/http/envelope.ts';
@@ -9,7 +10,7 @@ import { notFound } from '../../core/http/errors.ts';
 import { DocumentLanguage, IdParams } from '../../core/http/fields.ts';
 import { repeatable } from '../../core/http/idempotency.ts';
 import { matchesEtag } from '../../core/http/negotiation.ts';
-import { totalsOf } from '../../core/lists/totals.ts';
+import { totalsOf, withSlowTotals } from '../../core/lists/totals.ts';
 import { nameUnprintable, type Printer, printedAnswerMs } from '../../platform/printing/printer.ts';
 import { issueInvoice, voidInvoice } from './commands.ts';
 import { toInvoiceDocument } from './document-view.ts';
@@ -17,13 +18,17 @@ import { Invoice, InvoiceSummary, InvoiceTotals, invoiceList, NewInvoice, Voidin
 import { findInvoice, listInvoices } from './store.ts';
 import { toInvoice, toInvoiceSummary } from './view.ts';
 
-export function invoiceRoutes(api: Api, context: Context, printer: Printer): void {
+export function invoiceRoutes(
+  api: Api,
+  context: Context,
+  { printer, summaries }: { printer: Printer; summaries: LongReads },
+): void {
   const { db, currency } = context;
 
   api.get(
     '/invoices',
     {
-      config: { access: 'invoices:read' },
+      config: { access: 'invoices:read', answerTimeoutMs: context.config.limits.summaryMs },
       schema: {
         tags: ['Invoices'],
         operationId: 'listInvoices',
@@ -34,7 +39,8 @@ export function invoiceRoutes(api: Api, context: Context, printer: Printer): voi
       },
     },
     async (request) => {
-      const page = await listInvoices(db, request.query);
+      const plan = withSlowTotals(request.query, summaries, callerOf(request));
+      const page = await listInvoices(db, plan);
       const invoices = page.rows.map((row) => toInvoiceSummary(row, currency));
       const rows = await expandAccountsOf(db, actorOf(request), invoices, request.query.expand);
       return okList({ ...page, rows, ...totalsOf(page, currency) }, 'Invoices found.');

@@ -97,13 +97,13 @@ interface PagerProps {
   page: number;
   pages: number;
   total: number;
-  /** Sums of the rows on all pages, with their labels. */
-  sums?: readonly string[];
+  /** Sums of the rows on all pages. */
+  sums?: ReactNode;
   onPage(page: number): void;
 }
 
 /** The buttons are never disabled, because a disabled button loses the focus. On the first page, "Previous page" does nothing. */
-export function Pager({ page, pages, total, sums = [], onPage }: PagerProps) {
+export function Pager({ page, pages, total, sums, onPage }: PagerProps) {
   return (
     <nav className="pager" aria-label={t('list.page', { page, pages })}>
       <span className="muted" role="status">
@@ -126,9 +126,8 @@ export function Pager({ page, pages, total, sums = [], onPage }: PagerProps) {
         </span>
       )}
       <span className="pager-sums muted">
-        {[t('list.total', { total: format.number(total) }), ...sums].map((text) => (
-          <span key={text}>{text}</span>
-        ))}
+        <span>{t('list.total', { total: format.number(total) })}</span>
+        {sums}
       </span>
     </nav>
   );

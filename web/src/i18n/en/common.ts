@@ -100,6 +100,7 @@ export const common = {
   'list.page': 'Page {page} of {pages}',
   'list.some': '{shown} of {total}',
   'list.total': '{total} in all',
+  'list.sums': 'Show sums',
   'list.download': 'Download as CSV',
   'list.next': 'Next page',
   'list.previous': 'Previous page',

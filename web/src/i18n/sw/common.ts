@@ -100,6 +100,7 @@ export const common: Record<keyof typeof en, string> = {
   'list.page': 'Ukurasa {page} kati ya {pages}',
   'list.some': '{shown} kati ya {total}',
   'list.total': 'Jumla {total}',
+  'list.sums': 'Onyesha jumla za pesa',
   'list.download': 'Pakua kama CSV',
   'list.next': 'Ukurasa unaofuata',
   'list.previous': 'Ukurasa uliotangulia',

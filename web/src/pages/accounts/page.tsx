@@ -1,4 +1,4 @@
-import { api, KEEPS_LAST } from '../../api/client.ts';
+import { api, client, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { t, tCount, tValue } from '../../i18n/index.ts';
 import type { Column } from '../../ui/table.tsx';
@@ -37,7 +37,7 @@ export function Page() {
   const accounts = api.useQuery(
     'get',
     '/api/accounts',
-    { params: { query: { ...list.withTotals, expand: ['customer', 'product'] } } },
+    { params: { query: { ...list.query, expand: ['customer', 'product'] } } },
     KEEPS_LAST,
   );
   const columns: Column<Account>[] = [
@@ -77,7 +77,10 @@ export function Page() {
       query={accounts}
       file={{ path: '/api/accounts.csv', query: { expand: ['customer', 'product'] } }}
       columns={columns}
-      sums={{ balance: t('account.balance'), arrears: t('account.arrears') }}
+      sums={{
+        labels: { balance: t('account.balance'), arrears: t('account.arrears') },
+        read: () => client.GET('/api/accounts', { params: { query: list.totalsQuery } }),
+      }}
       hrefOf={({ id }) => `/accounts/${id}`}
     />
   );

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
-import { api, KEEPS_LAST } from '../../api/client.ts';
+import { api, client, KEEPS_LAST } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
@@ -39,7 +39,7 @@ export function Page() {
   const commissions = api.useQuery(
     'get',
     '/api/commissions/payments',
-    { params: { query: list.withTotals } },
+    { params: { query: list.query } },
     KEEPS_LAST,
   );
   const columns: Column<Commission>[] = [
@@ -62,7 +62,10 @@ export function Page() {
       query={commissions}
       file={{ path: '/api/commissions/payments.csv' }}
       columns={columns}
-      sums={{ total: t('field.total') }}
+      sums={{
+        labels: { total: t('field.total') },
+        read: () => client.GET('/api/commissions/payments', { params: { query: list.totalsQuery } }),
+      }}
       {...(may('commissions:calculate') && {
         create: {
           label: t('commissions.calculate'),

@@ -1,4 +1,4 @@
-import { api, KEEPS_LAST } from '../../api/client.ts';
+import { api, client, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
 import type { Tone } from '../../ui/badge.tsx';
@@ -15,7 +15,7 @@ export function Page() {
     statusFilter(TONES, (status) => tValue('invoiceStatus', status)),
     { daysOf: 'issuedOn' },
   ]);
-  const invoices = api.useQuery('get', '/api/invoices', { params: { query: list.withTotals } }, KEEPS_LAST);
+  const invoices = api.useQuery('get', '/api/invoices', { params: { query: list.query } }, KEEPS_LAST);
   const columns: Column<Invoice>[] = [
     codeColumn('id', t('field.number'), ({ number }) => number, { onPhone: 'title', canSort: true }),
     {
@@ -46,7 +46,10 @@ export function Page() {
       query={invoices}
       file={{ path: '/api/invoices.csv' }}
       columns={columns}
-      sums={{ total: t('invoices.sum') }}
+      sums={{
+        labels: { total: t('invoices.sum') },
+        read: () => client.GET('/api/invoices', { params: { query: list.totalsQuery } }),
+      }}
       hrefOf={({ id }) => `/invoices/${id}`}
     />
   );

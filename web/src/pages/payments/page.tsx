@@ -1,4 +1,4 @@
-import { api, KEEPS_LAST } from '../../api/client.ts';
+import { api, client, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { t, tValue } from '../../i18n/index.ts';
 import type { Column } from '../../ui/table.tsx';
@@ -34,7 +34,7 @@ export function Page() {
   const payments = api.useQuery(
     'get',
     '/api/payments',
-    { params: { query: { ...list.withTotals, expand: ['customer', 'people'] } } },
+    { params: { query: { ...list.query, expand: ['customer', 'people'] } } },
     KEEPS_LAST,
   );
   const columns: Column<Payment>[] = [
@@ -70,7 +70,10 @@ export function Page() {
       query={payments}
       file={{ path: '/api/payments.csv', query: { expand: ['customer'] } }}
       columns={columns}
-      sums={{ amount: t('payments.sum') }}
+      sums={{
+        labels: { amount: t('payments.sum') },
+        read: () => client.GET('/api/payments', { params: { query: list.totalsQuery } }),
+      }}
       hrefOf={({ id }) => `/payments/${id}`}
     />
   );

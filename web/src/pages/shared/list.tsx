@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useRef, useState } from 'react';
 import { useSearchParams } from 'wouter';
 import { writeQuery } from '../../api/client.ts';
@@ -55,8 +55,8 @@ export interface List {
   state: ListState<string>;
   /** The parameters of the API for the page that is shown. */
   query: { page: number; limit: number; sort: string };
-  /** The same, and asks for the sums of all rows if a filter is set. Without a filter, the service would read the whole table. */
-  withTotals: List['query'] & { totals?: true };
+  /** Asks for the sums of all rows that the filters select, and for no more rows than needed. */
+  totalsQuery: List['query'] & { totals: true };
   /** The id of the row whose dialog is open. The id is in the URL, so that the back button closes the dialog. */
   openedId: number | undefined;
   hrefOf(row: { id: number }): string;
@@ -90,7 +90,7 @@ export function useList(defaultSort: Sort, filters: readonly Filter[] = [], rows
     filters,
     state,
     query,
-    withTotals: countSet({ filters, state }) > 0 ? { ...query, totals: true } : query,
+    totalsQuery: { ...query, page: 1, limit: 1, totals: true },
     openedId: Number(parameters.get(OPENED)) || undefined,
     hrefOf: ({ id }) => {
       const next = new URLSearchParams(parameters);
@@ -143,7 +143,6 @@ interface ListPanelProps<Row> {
       | {
           data: Row[];
           pagination: { total?: number; totalPages?: number };
-          totals?: Readonly<Record<string, string | number>>;
         }
       | undefined;
     error: unknown;
@@ -157,9 +156,18 @@ interface ListPanelProps<Row> {
   head?: ReactNode;
   /** Shown if the list is empty and no filter is set. */
   none?: ReactNode;
-  /** The label of each of the `totals` that is shown, by its name. */
-  sums?: Readonly<Record<string, string>>;
+  /** The sums of all rows. The service reads all rows for them, so the user asks for them. */
+  sums?: Sums;
 }
+
+interface Sums {
+  /** The label of each of the `totals` that is shown, by its name. */
+  labels: Readonly<Record<string, string>>;
+  /** Reads the list with `totalsQuery`. */
+  read(): Promise<{ data?: { totals?: Totals }; error?: unknown }>;
+}
+
+type Totals = Readonly<Record<string, string | number>>;
 
 /** What `api.queryOptions` returns. */
 interface RowQuery<Row> {
@@ -270,7 +278,7 @@ function RowDialog<Row extends { id: number }>(props: RowDialogProps<Row>) {
 
 /** The filters, the rows and the pager of a list. */
 export function ListPanel<Row extends { id: number }>(props: ListPanelProps<Row>) {
-  const { caption, list, query, columns, hrefOf, head, none = t('list.empty'), sums = {} } = props;
+  const { caption, list, query, columns, hrefOf, head, none = t('list.empty'), sums } = props;
   const { state } = list;
   const isBusy = query.isPlaceholderData || (query.data === undefined && !query.error);
   const panel = useRef<HTMLElement>(null);
@@ -282,7 +290,7 @@ export function ListPanel<Row extends { id: number }>(props: ListPanelProps<Row>
       {list.filters.length > 0 && <Filters list={list} />}
       <div className="panel-body" aria-busy={isBusy}>
         <Loaded query={query} explain={explain} skeleton={<Skeleton lines={8} />}>
-          {({ data, pagination, totals }) =>
+          {({ data, pagination }) =>
             data.length === 0 ? (
               <Empty>{countSet(list) > 0 ? t('list.noneMatch') : none}</Empty>
             ) : (
@@ -301,10 +309,12 @@ export function ListPanel<Row extends { id: number }>(props: ListPanelProps<Row>
                   page={state.page}
                   pages={pagination.totalPages ?? 1}
                   total={pagination.total ?? data.length}
-                  sums={Object.entries(sums).flatMap(([name, label]) => {
-                    const sum = totals?.[name];
-                    return typeof sum === 'number' ? [`${label}: ${format.money(sum)}`] : [];
-                  })}
+                  sums={
+                    sums &&
+                    countSet(list) > 0 && (
+                      <SumsOnDemand key={JSON.stringify([state.filters, pagination.total])} {...sums} />
+                    )
+                  }
                   onPage={(page) => {
                     state.setPage(page);
                     if ((panel.current?.getBoundingClientRect().top ?? 0) < 0)
@@ -317,6 +327,32 @@ export function ListPanel<Row extends { id: number }>(props: ListPanelProps<Row>
         </Loaded>
       </div>
     </section>
+  );
+}
+
+/** The button that asks for the sums, and the sums. With other filters, and when rows are added or removed, the sums disappear. */
+function SumsOnDemand({ labels, read }: Sums) {
+  // A mutation, because live events repeat the queries of a list.
+  const { data, error, isPending, mutate } = useMutation({
+    mutationFn: async () => {
+      const answer = await read();
+      if (!answer.data) throw answer.error;
+      return answer.data.totals;
+    },
+  });
+  return (
+    <>
+      <span role="status" className="pager-sums">
+        {error && explain(error)}
+        {Object.entries(labels).map(([name, label]) => {
+          const sum = data?.[name];
+          return typeof sum === 'number' && <span key={name}>{`${label}: ${format.money(sum)}`}</span>;
+        })}
+      </span>
+      <Button kind="quiet" isBusy={isPending} onClick={() => mutate()}>
+        {t('list.sums')}
+      </Button>
+    </>
   );
 }
 
