@@ -283,6 +283,7 @@ export const accountList = defineList(
         format: 'query-text',
         description:
           'An account number or its beginning (at least three digits), or a search for customers as in `GET /customers`, which finds all their accounts. ' +
+          'Customers are searched only if one of the words has at least three characters, or for a phone number. ' +
           'Without `customers:read`, only account numbers are searched.',
       }),
     ),

@@ -9,6 +9,9 @@ export interface AccountSearch {
   customers: { words: string[]; phone: string | undefined } | undefined;
 }
 
+/** The index on the text of customers finds words from this length on. Without it, a search would read all customers. */
+const SHORTEST_WORD = 3;
+
 /**
  * Reads a text that is an account number or its beginning, or that customers are searched by.
  * @returns undefined if the text is blank, so that it finds all accounts.
@@ -20,8 +23,10 @@ export function readAccountSearch(
   const words = searchWords(text);
   if (words.length === 0) return undefined;
   const id = readAccountNumber(text);
+  const phone = readPhone(text, phoneRegion);
+  const isSelective = phone !== undefined || words.some((word) => word.length >= SHORTEST_WORD);
   return {
     ranges: [...(id === undefined ? [] : [[id, id] satisfies IdRange]), ...accountsBeginningWith(text)],
-    customers: searchesCustomers ? { words, phone: readPhone(text, phoneRegion) } : undefined,
+    customers: searchesCustomers && isSelective ? { words, phone } : undefined,
   };
 }

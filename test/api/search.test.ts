@@ -251,6 +251,13 @@ describe('GET /accounts?search=', () => {
     expect(await found('%')).toEqual([]);
   });
 
+  it('searches customers only for a word of at least three characters, because shorter ones would read all customers', async () => {
+    const { id: customerId } = await newCustomer(service, { firstName: 'Xu', lastName: 'Xochitl' });
+    const { id } = await newAccount(service, { customerId });
+    for (const text of ['xu', 'x', 'xu xo']) expect(await found(text), text).toEqual([]);
+    for (const text of ['xoc', 'xu xoc', 'xochitl x']) expect(await found(text), text).toEqual([id]);
+  });
+
   it('finds all accounts for a blank text, and combines the text with filters', async () => {
     const all = (await service.call('GET', '/accounts')).body.pagination.total;
     expect((await service.call('GET', '/accounts?search=%20')).body.pagination.total).toBe(all);
