@@ -448,6 +448,34 @@ describe('the note of a call', () => {
     expect(rows).toEqual([{ note: TEXT }]);
   });
 
+  it('is also hidden in the answers that repeated requests get', async () => {
+    const { id } = await lateAccount();
+    const body = { accountId: id, kind: 'visit', result: 'dispute', note: TEXT };
+    const repeat = (path: string, sent?: object) =>
+      service.call('POST', path, sent, {
+        token: service.adminToken,
+        headers: { 'idempotency-key': `hidden ${path}` },
+      });
+    const call = await dataOf(repeat('/calls', body), 201);
+    const other = await dataOf(
+      service.call('POST', '/calls', body, { headers: { 'idempotency-key': 'another call' } }),
+      201,
+    );
+    const closed = await dataOf(repeat(`/calls/${call.id}/close-dispute`, { reason: 'agreed' }));
+    expect([call.note, other.note, closed.note]).toEqual([TEXT, TEXT, TEXT]);
+    await dataOf(repeat(`/calls/${call.id}/hide-note`, { reason: 'private' }));
+    expect((await dataOf(repeat('/calls', body), 201)).note).toBeNull();
+    expect((await dataOf(repeat(`/calls/${call.id}/close-dispute`, { reason: 'agreed' }))).note).toBeNull();
+    expect(
+      (
+        await dataOf(
+          service.call('POST', '/calls', body, { headers: { 'idempotency-key': 'another call' } }),
+          201,
+        )
+      ).note,
+    ).toBe(TEXT);
+  });
+
   it('cannot be hidden if there is none, and is hidden once if two managers do it at the same time', async () => {
     const { id } = await lateAccount();
     const without = await saved(id, { result: 'no_answer' });

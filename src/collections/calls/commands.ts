@@ -5,6 +5,7 @@ import { type Actor, amountOf, type Context, readAmount, today } from '../../cor
 import type { Tx } from '../../core/database/db.ts';
 import { inTransaction } from '../../core/database/transactions.ts';
 import { AppError, invalidField, notFound } from '../../core/http/errors.ts';
+import { clearInAnswers } from '../../core/http/idempotency.ts';
 import { requireChangedPhone } from '../../core/http/validation.ts';
 import { type PlainDate, parsePlainDate } from '../../core/values/dates.ts';
 import { refusalOf } from '../../rights.ts';
@@ -176,6 +177,7 @@ export async function hideNote(context: Context, actor: Actor, id: number, reaso
       throw new AppError('VALIDATION_ERROR', 'The call has no note, or its note is already hidden.', {
         status: 409,
       });
+    await clearInAnswers(tx, { path: '/api/calls', id, field: 'note', since: call.created_at });
     await audit(tx, actor, {
       action: 'call.hide_note',
       resource: 'call',

@@ -172,6 +172,24 @@ export function replay<Answer>(reply: FastifyReply, { status, answer }: KeptAnsw
   return JSON.parse(answer) as Answer;
 }
 
+/**
+ * Clears a field of a resource in the stored answers, so that no repeat gets it again.
+ * @param path - the path of the resources, such as `/api/calls`. The answers are those of this path and of paths below the resource.
+ * @param since - the time of the first answer that can have the field.
+ */
+export async function clearInAnswers(
+  tx: Tx,
+  { path, id, field, since }: { path: string; id: number; field: string; since: string },
+): Promise<void> {
+  await sql`
+    update idempotency_keys
+    set answer = jsonb_set(answer::jsonb, array['data', ${field}::text], 'null', false)::text
+    where created_at >= ${since}::timestamptz and answer is not null
+      and (path = ${path} or path like ${`${path}/${id}/%`}) and answer::jsonb #>> '{data,id}' = ${String(id)}::text`.execute(
+    tx,
+  );
+}
+
 /** Deletes expired answers. @returns the number of deleted answers. */
 export function deleteOldAnswers(db: Db, now: Date, signal: AbortSignal): Promise<number> {
   const before = new Date(now.getTime() - KEPT_HOURS * 3_600_000);
