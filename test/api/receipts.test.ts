@@ -14,6 +14,7 @@ import {
   useService,
   wrongFields,
 } from '../support/harness.ts';
+import { eventually } from '../support/waiting.ts';
 
 const service = useService({ COMPANY_NAME: 'Sunrise Pumps Ltd' });
 
@@ -58,6 +59,27 @@ describe('the receipt of a payment', () => {
     const { payment } = await newPaid();
     const prints = await Promise.all(Array.from({ length: 5 }, () => print(payment.id)));
     expect(prints.filter(({ text }) => !text.includes('COPY'))).toHaveLength(1);
+  });
+
+  it('is not printed if the payment is deleted meanwhile, as by the undo of an import', async () => {
+    const { payment } = await newPaid();
+    const client = await service.parts.pool.connect();
+    try {
+      await client.query('begin');
+      await client.query('set local session_replication_role = replica'); // without the triggers that keep payments
+      await client.query('delete from payments where id = $1', [payment.id]);
+      const printed = print(payment.id);
+      await eventually(async () => {
+        const { rows } = await service.parts.pool.query(
+          `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%payment_receipts%'`,
+        );
+        return rows.length;
+      }).toBe(1);
+      await client.query('commit');
+      expect((await printed).status).toBe(404);
+    } finally {
+      client.release();
+    }
   });
 
   it('says REVERSED, and names the receipts of a correction', async () => {

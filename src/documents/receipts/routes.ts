@@ -104,7 +104,10 @@ export function receiptRoutes(api: Api, context: Context, printer: Printer): voi
       const isCopy = row.first_printed_at !== null;
       let receipt = await print(isCopy);
       // Marked after printing, because a print can fail. If two users print at once, the second one prints again.
-      if (!isCopy && !(await setPrinted(db, id))) receipt = await print(true);
+      const printed = await setPrinted(db, id);
+      // Meanwhile, the undo of an import can have deleted the payment.
+      if (!printed) throw notFound('payment', id);
+      if (!isCopy && printed === 'again') receipt = await print(true);
       const name = formatReceiptNumber(id);
       return reply
         .type(paper === 'text' ? 'text/plain; charset=utf-8' : 'application/pdf')

@@ -44,13 +44,15 @@ export async function findReceipt(db: Db, paymentId: number): Promise<ReceiptRow
 
 /**
  * The row of the payment is locked, so that a print waits for the undo of an import that deletes the payment.
- * @returns whether this is the first print.
+ * @returns undefined if there is no such payment any more.
  */
-export async function setPrinted(db: Db, paymentId: number): Promise<boolean> {
-  const { rows } = await sql`
-    insert into payment_receipts (payment_id) select id from payments where id = ${paymentId} for key share
-    on conflict (payment_id) do nothing returning payment_id`.execute(db);
-  return rows.length === 1;
+export async function setPrinted(db: Db, paymentId: number): Promise<'first' | 'again' | undefined> {
+  const { rows } = await sql<{ is_first: boolean }>`
+    with payment as materialized (select id from payments where id = ${paymentId} for key share),
+      first as (
+        insert into payment_receipts (payment_id) select id from payment on conflict (payment_id) do nothing returning payment_id)
+    select exists (select from first) as is_first from payment`.execute(db);
+  return rows[0] && (rows[0].is_first ? 'first' : 'again');
 }
 
 export async function paymentExists(db: Db, paymentId: number): Promise<boolean> {
