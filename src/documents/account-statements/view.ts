@@ -60,32 +60,8 @@ export async function makeStatement(
   id: number,
   given: Partial<StatementPeriod>,
 ): Promise<AccountStatement> {
-  const day = today(context);
-  if (given.from) readStatementPeriod(given, day, given.from);
-  const { account, header, events, period, money } = await inSnapshot(context.db, async (tx) => {
-    const account = await getAccountRow(tx, id);
-    const eventRows = await findAccountEvents(tx, id);
-    const events = eventRows.map((row) => toEvent(row, account));
-    const period = readStatementPeriod(given, day, given.from ?? (await firstDayOf(tx, account, events)));
-    const header = await findHeader(tx, account);
-    return { account, header, events, period, money: await moneyOf(tx, context, id, period) };
-  });
-  const present = statusOn(account.status, account.activation_date, period.to);
-  const activated = !isStatusIn(present, 'awaitingActivation');
-  const statement = statementOf({ terms: termsOf(account), activated, events, money }, period);
-  const isPast = compareDates(period.to, day) < 0 && activated;
-  return {
-    account,
-    accountNumber: formatAccountNumber(id),
-    customer: { name: `${header.first_name} ${header.last_name}`, phone: header.phone },
-    productName: header.product_name,
-    language: header.language ?? context.config.DOCUMENT_LANGUAGE,
-    period,
-    isToday: period.to === day,
-    status: isPast ? (statement.end ?? 'active') : present,
-    isCut: false,
-    statement,
-  };
+  const history = await readHistory(context, id, given);
+  return statementFrom(context, history, history.period);
 }
 
 /**
@@ -98,10 +74,51 @@ export async function makeShortStatement(
   id: number,
   given: Partial<StatementPeriod>,
 ): Promise<AccountStatement> {
-  const whole = await makeStatement(context, id, given);
+  const history = await readHistory(context, id, given);
+  const whole = statementFrom(context, history, history.period);
   const from = given.from ?? shortFrom(whole.statement.rows, whole.period);
   if (from === whole.period.from) return whole;
-  return { ...(await makeStatement(context, id, { ...given, from })), isCut: true };
+  return { ...statementFrom(context, history, { ...history.period, from }), isCut: true };
+}
+
+type History = Awaited<ReturnType<typeof readHistory>>;
+
+/** The account, what happened to it, and its money up to the end of the period, from one snapshot. */
+async function readHistory(context: Context, id: number, given: Partial<StatementPeriod>) {
+  const day = today(context);
+  if (given.from) readStatementPeriod(given, day, given.from);
+  return inSnapshot(context.db, async (tx) => {
+    const account = await getAccountRow(tx, id);
+    const eventRows = await findAccountEvents(tx, id);
+    const events = eventRows.map((row) => toEvent(row, account));
+    const period = readStatementPeriod(given, day, given.from ?? (await firstDayOf(tx, account, events)));
+    const header = await findHeader(tx, account);
+    return { account, header, events, period, day, money: await moneyOf(tx, context, id, period) };
+  });
+}
+
+/** @param period - that of the history, or one that begins later. */
+function statementFrom(
+  context: Context,
+  { account, header, events, day, money }: History,
+  period: StatementPeriod,
+): AccountStatement {
+  const present = statusOn(account.status, account.activation_date, period.to);
+  const activated = !isStatusIn(present, 'awaitingActivation');
+  const statement = statementOf({ terms: termsOf(account), activated, events, money }, period);
+  const isPast = compareDates(period.to, day) < 0 && activated;
+  return {
+    account,
+    accountNumber: formatAccountNumber(account.id),
+    customer: { name: `${header.first_name} ${header.last_name}`, phone: header.phone },
+    productName: header.product_name,
+    language: header.language ?? context.config.DOCUMENT_LANGUAGE,
+    period,
+    isToday: period.to === day,
+    status: isPast ? (statement.end ?? 'active') : present,
+    isCut: false,
+    statement,
+  };
 }
 
 /**
