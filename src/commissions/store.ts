@@ -17,7 +17,7 @@ import type { ListPlan } from '../core/lists/query.ts';
 import { lastOfMonth, type PlainDate } from '../core/values/dates.ts';
 import type { Minor } from '../core/values/money.ts';
 import type { CurrentRule } from './rules.ts';
-import { MAX_LEFT_OUT, MAX_LINES, type Rule, WHOLE_SALE } from './schema.ts';
+import { MAX_LEFT_OUT, type Rule, WHOLE_SALE } from './schema.ts';
 
 export type CommissionRow = Selectable<Commissions>;
 export type CommissionLineRow = Selectable<CommissionLines> & { account_status: AccountStatus | null };
@@ -411,20 +411,28 @@ export function findCommissionOfMonth(
     .executeTakeFirst();
 }
 
-/** The sales of an employee in a month of which no commission has the whole share. At most as many as a commission can have. */
+/** Sales that are alike, so that each earns the same commission. */
+export interface AlikeSales {
+  total_minor: number;
+  free_share: number;
+  category: string;
+  count: number;
+}
+
+/** The sales of an employee in a month of which no commission has the whole share. Few rows: an employee sells few products and plans. */
 export async function findUnclaimedSalesOfMonth(
   db: Db,
   employeeId: number,
   period: string,
-): Promise<{ total_minor: number; free_share: number; category: string }[]> {
+): Promise<AlikeSales[]> {
   const first = `${period}-01` as PlainDate;
-  const { rows } = await sql<{ total_minor: number; free_share: number; category: string }>`
-    select a.total_minor, ${FREE_SHARE} as free_share, p.category
+  const { rows } = await sql<AlikeSales>`
+    select a.total_minor, ${FREE_SHARE} as free_share, p.category, count(*)::integer as count
     from accounts a join products p on p.id = a.product_id
       left join commission_sales s on s.account_id = a.id
     where a.employee_id = ${employeeId} and a.activation_date between ${first}::date and ${lastOfMonth(first)}::date
       and ${IS_UNCLAIMED}
-    limit ${MAX_LINES}`.execute(db);
+    group by 1, 2, 3`.execute(db);
   return rows;
 }
 

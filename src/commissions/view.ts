@@ -3,6 +3,7 @@ import type { Db } from '../core/database/db.ts';
 import type { CommissionStatus } from '../core/database/tables.ts';
 import { commissionOf, ruleFor } from './rules.ts';
 import {
+  type AlikeSales,
   type CommissionLineRow,
   type CommissionRow,
   type CommissionWithLines,
@@ -77,15 +78,16 @@ export async function readMonthOfEmployee(db: Db, employeeId: number, period: st
   const commission = await findCommissionOfMonth(db, employeeId, period);
   const sales = await findUnclaimedSalesOfMonth(db, employeeId, period);
   const rules = sales.length === 0 ? new Map() : await findCurrentRules(db);
-  const earns = ({ total_minor, free_share, category }: (typeof sales)[number]) =>
+  const earn = ({ total_minor, free_share, category, count }: AlikeSales) =>
+    BigInt(count) *
     commissionOf(BigInt(total_minor), ruleFor(rules, category)?.rateBasisPoints ?? 0, free_share);
   return {
     period,
     commission: commission ? toCommissionSummary(commission, currency) : null,
     unclaimed: {
-      count: sales.length,
+      count: sales.reduce((sum, { count }) => sum + count, 0),
       expected: amountOf(
-        sales.reduce((sum, sale) => sum + earns(sale), 0n),
+        sales.reduce((sum, sale) => sum + earn(sale), 0n),
         currency,
       ),
     },

@@ -1,5 +1,7 @@
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { findUnclaimedSalesOfMonth } from '../../src/commissions/store.ts';
+import { readMonthOfEmployee } from '../../src/commissions/view.ts';
 import { dataOf, newAccount, PASSWORD, setToday, useService, wrongFields } from '../support/harness.ts';
 
 const service = useService();
@@ -580,6 +582,25 @@ describe('commission rules', () => {
     expect(await total()).toBe(200);
     await sql`update products set category = ' kettle' where id = ${productId}`.execute(service.context.db);
     expect(await total()).toBe(200);
+  });
+});
+
+describe('the sales of a month that no commission has', () => {
+  it('are read as one row for all sales that earn the same, so that no limit leaves any out', async () => {
+    const employee = await dataOf(
+      service.call('POST', '/employees', { name: 'Zuberi', phone: '+254700000077' }),
+      201,
+    );
+    const days = ['2026-10-05', '2026-10-06', '2026-10-31', '2026-11-01'];
+    for (const activationDate of days) await newAccount(service, { employeeId: employee.id, activationDate });
+    const { db, currency } = service.context;
+    expect(await findUnclaimedSalesOfMonth(db, employee.id, '2026-10')).toMatchObject([
+      { count: 3, free_share: 10_000 },
+    ]);
+    const body = { employeeId: employee.id, period: '2026-10', includeDerived: true, salesData: [] };
+    const { unclaimed } = await readMonthOfEmployee(db, employee.id, '2026-10', currency);
+    const { total } = await dataOf(service.call('POST', '/commissions/calculate', body));
+    expect(unclaimed).toEqual({ count: 3, expected: total });
   });
 });
 
