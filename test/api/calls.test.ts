@@ -435,6 +435,8 @@ describe('the note of a call', () => {
       result: 'dispute',
     });
     expect(await showing()).toEqual([]);
+    const { entries } = await dataOf(service.call('GET', `/accounts/${id}/timeline?kind=call`));
+    expect(entries).toMatchObject([{ kind: 'call', resourceId: call.id, isNoteHidden: true }]);
     expect((await hide(manager.token)).status).toBe(409);
     const { text: events } = await service.call('GET', '/events?limit=1000&types=call.*');
     expect(events).not.toContain(TEXT);

@@ -56,6 +56,9 @@ const TimelineEntry = Type.Object(
     action: optionalText('What needs approval.'),
     dueDate: Type.Optional({ ...DateText, description: 'The day until which the customer promised to pay.' }),
     isMistake: Type.Optional(Type.Boolean({ description: 'Whether the call was saved by mistake.' })),
+    isNoteHidden: Type.Optional(
+      Type.Boolean({ description: 'Whether the note of the call is hidden. `reason` is then absent.' }),
+    ),
     otherAccountNumber: optionalText('The account that received the credit.'),
     note: Type.Optional(
       Type.Object({

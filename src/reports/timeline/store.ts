@@ -188,6 +188,7 @@ const BRANCHES: Record<TimelineKind, Branch> = {
     resourceId: 'r.id',
     data: `'method', r.kind, 'status', r.result,
       'reason', case when not exists (select from hidden_call_notes h where h.call_id = r.id) then r.note end,
+      'isHidden', (select true from hidden_call_notes h where h.call_id = r.id),
       'amountMinor', (select p.amount_minor from promises p where p.call_id = r.id),
       'dueDate', (select p.due_on from promises p where p.call_id = r.id),
       'isMistake', (select true from call_mistakes m where m.call_id = r.id)`,

@@ -75,6 +75,7 @@ function toEntry(row: TimelineRow, actor: Actor, currency: Currency): TimelineEn
     ...(amountMinor !== undefined && { amount: amountOf(amountMinor, currency) }),
     ...(otherAccountId !== undefined && { otherAccountNumber: formatAccountNumber(otherAccountId) }),
     ...(after !== undefined && { changes: changesOf(before ?? null, after) }),
+    ...(kind === 'call' && isHidden && { isNoteHidden: true }),
     ...(kind === 'note' && {
       note: {
         text: isHidden && !maySeeText(actor, { hidden_at: row.recorded_at }) ? null : (text ?? null),

@@ -215,7 +215,7 @@ function textOfStatus(kind: Kind, status: string): string | undefined {
 
 function Details({ entry, customerId }: { entry: Entry; customerId: number }) {
   const { kind, id, method, reference, reason, action, otherAccountNumber, note, changes } = entry;
-  const { dueDate, isMistake } = entry;
+  const { dueDate, isMistake, isNoteHidden } = entry;
   const parts = [
     isMistake && t('history.byMistake'),
     method && nameOfMethod(kind, method),
@@ -228,6 +228,7 @@ function Details({ entry, customerId }: { entry: Entry; customerId: number }) {
   return (
     <>
       {parts.length > 0 && <span>{parts.join(' · ')}</span>}
+      {isNoteHidden && <span className="muted">{t('history.note.isHidden')}</span>}
       {changes?.map(({ field, before, after }) => (
         <span key={field}>
           {t('history.change', {
