@@ -15,7 +15,8 @@ import type { PaymentRow } from '../rules.ts';
 export const PAYMENT_WARNINGS = {
   above_balance: 'The amount is above the balance of the account, and the rest becomes credit.',
   same_payment: 'The account already has a payment of this amount on this day.',
-  cash_above_ceiling: 'The cash in your hand is above the ceiling of the company. Hand cash over.',
+  cash_above_ceiling:
+    'The cash in your hand, of this payment method, is above the ceiling of the company. Hand cash over.',
 } as const;
 export type PaymentWarningCode = keyof typeof PAYMENT_WARNINGS;
 export const PAYMENT_WARNING_CODES = Object.keys(PAYMENT_WARNINGS) as PaymentWarningCode[];
@@ -112,8 +113,8 @@ export function refuseUnconfirmed(
 }
 
 /**
- * Warns if the payment brings the cash in the hand of its recorder above the ceiling. It needs no confirmation, because the money was
- * received already.
+ * Warns if the cash of one payment method in the hand of the recorder is above the ceiling after the payment, also if it was above it
+ * before. It needs no confirmation, because the money was received already.
  *
  * @param inHandMinor - before the batch. Undefined if the payment is not cash, or its recorder counts no cash.
  */
