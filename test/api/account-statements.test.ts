@@ -2,16 +2,18 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { activateDueAccounts } from '../../src/accounts/commands.ts';
 import { csvLine, csvText, unquoted } from '../../src/core/values/csv.ts';
 import { addDays, type PlainDate } from '../../src/core/values/dates.ts';
+import { makeShortStatement } from '../../src/documents/account-statements/view.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
   accountNow,
   dataOf,
   move,
   newAccount,
+  newAccountThatIs,
   newCustomer,
   notify,
   pay,
@@ -21,7 +23,7 @@ import {
   wrongFields,
 } from '../support/harness.ts';
 import { notification } from '../support/http.ts';
-import { CLOSED } from '../support/status-model.ts';
+import { CLOSED, STATUSES } from '../support/status-model.ts';
 
 const service = useService({
   COMPANY_NAME: 'Jua Nguvu Solar',
@@ -620,6 +622,19 @@ describe('as PDF', () => {
     },
   );
 
+  it('that begins later is made from one snapshot', async () => {
+    setToday(service, '2027-06-30');
+    const { id } = await sellDaily('2024-07-02', 1_094);
+    await payInBulk(id, 250, (at) => ({
+      amount: 240,
+      paymentDate: addDays('2024-07-03' as PlainDate, 4 * at),
+    }));
+    const connect = vi.spyOn(service.parts.pool, 'connect');
+    onTestFinished(() => connect.mockRestore());
+    expect((await makeShortStatement(service.context, id, {})).isCut).toBe(true);
+    expect(connect).toHaveBeenCalledTimes(1);
+  });
+
   it('is refused if more lines than can be printed are requested', async () => {
     setToday(service, '2027-06-30');
     const { id } = await sellDaily('2024-07-01', 1_095);
@@ -800,6 +815,18 @@ describe('GET /accounts/:id/payment-instructions', () => {
     ]);
     expect((await service.call('GET', '/accounts/987654/payment-instructions')).status).toBe(404);
   });
+
+  it.each(STATUSES)(
+    'exist for the status %s if payments are expected, as the overview says',
+    async (status) => {
+      const { id } = await newAccountThatIs(service, status);
+      const isOpen = ['pending', 'active', 'suspended', 'defaulted'].includes(status);
+      const answer = await service.call('GET', `/accounts/${id}/payment-instructions`);
+      expect(answer.status).toBe(isOpen ? 200 : 400);
+      if (!isOpen) expect(wrongFields(answer)).toEqual(['id']);
+      expect((await dataOf(service.call('GET', `/accounts/${id}/overview`))).expectsPayments).toBe(isOpen);
+    },
+  );
 });
 
 describe('GET /accounts/:id/quote', () => {

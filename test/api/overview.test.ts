@@ -30,6 +30,7 @@ describe('the overview of an account', () => {
     const overview = await read(`/accounts/${id}/overview`);
     expect(overview).toEqual({
       account: await read(`/accounts/${id}?expand=customer,product`),
+      expectsPayments: true,
       moves: ['active', 'defaulted', 'repossessed', 'written_off', 'cancelled'].map((status) => ({
         status,
         givesUp: ['written_off', 'cancelled'].includes(status) ? overview.account.balance : 0,
@@ -93,6 +94,20 @@ describe('the overview of an account', () => {
       );
     },
   );
+
+  it('leaves out what the payments cover if there are thousands of them', async () => {
+    const { id } = await newAccount(service);
+    const record = async (count: number) => {
+      const items = Array.from({ length: count }, () => ({ accountId: id, amount: 1, paymentMethodId: 2 }));
+      await dataOf(service.call('POST', '/payments/bulk', { items }));
+    };
+    await record(1_000);
+    await record(1_000);
+    const read = () => dataOf(service.call('GET', `/accounts/${id}/overview`));
+    expect((await read()).coverage.total).toBe(2_000);
+    await record(1);
+    expect(await read()).toMatchObject({ coverage: null, payments: { total: 2_001 } });
+  });
 
   it('has null where the caller has no permission', async () => {
     const { id } = await newAccount(service);

@@ -252,6 +252,9 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
       await page.locator('.history').getByText(`Because of ${action}`).waitFor();
     }
     await paidUntil.getByText('Closed').waitFor();
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.locator('.menu').getByRole('button', { name: 'Statement with every payment (PDF)' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Share account number' }).count()).toBe(0);
   });
 
   it('says at the top why the customer owes what is due, in the language of the customer', async () => {

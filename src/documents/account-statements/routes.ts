@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { formatAccountNumber } from '../../accounts/account-number-rules.ts';
 import { accountFull, booksOf, hasRoomFor } from '../../accounts/ledger/rules.ts';
+import { isStatusIn } from '../../accounts/status/rules.ts';
 import { getAccountRow } from '../../accounts/store.ts';
 import { type Context, readAmount, today } from '../../core/context.ts';
 import { actorOf, callerOf } from '../../core/http/access.ts';
@@ -139,7 +140,8 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
         operationId: 'getPaymentInstructions',
         summary: 'Get a message that says how to pay',
         description:
-          'The account number and the paybill number, as a text that staff can send to the customer.',
+          'The account number and the paybill number, as a text that staff can send to the customer. An account of which no payment ' +
+          'is expected gets 400: it is completed, cancelled, written off or repossessed. `expectsPayments` of the overview says this before.',
         params: IdParams,
         querystring: PaymentInstructionsQuery,
         response: { 200: Envelope(PaymentInstructions, 'Payment instructions made.') },
@@ -147,6 +149,12 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
     },
     async (request) => {
       const account = await getAccountRow(context.db, request.params.id);
+      if (!isStatusIn(account.status, 'open')) {
+        throw invalidField(
+          'id',
+          `must refer to an account of which payments are expected, and this account is ${account.status}`,
+        );
+      }
       const language = request.query.lang ?? (await languageOf(context, account.customer_id));
       const known = { accountNumber: formatAccountNumber(account.id), paybillNumber: printer.paybill };
       const text = paymentInstructions({ ...known, companyName: printer.company.name }, language);

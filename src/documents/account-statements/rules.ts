@@ -32,6 +32,8 @@ export const MAX_ROWS = 5_000;
 export const MAX_PRINTED_LINES = 1_000;
 /** The maximum number of payments, and of credit moves, that one statement reads. */
 export const MAX_PAYMENTS = 50_000;
+/** The maximum number of payments, and of credit moves, that the page of an account reads to show what the latest of them cover. */
+export const MAX_COVERAGE = 2_000;
 
 /** Business days, both included. */
 export interface StatementPeriod {

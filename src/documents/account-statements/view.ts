@@ -15,6 +15,7 @@ import { shortFrom } from './folding-rules.ts';
 import {
   type AccountEvent,
   coverageOf,
+  MAX_COVERAGE,
   MAX_PAYMENTS,
   readStatementPeriod,
   type Statement,
@@ -123,14 +124,14 @@ function statementFrom(
 
 /**
  * The latest money of an account up to today, newest first, with what it covers and their number.
- * @returns null if there are more payments or credit moves than one statement reads.
+ * @returns null if there are more than MAX_COVERAGE payments or credit moves.
  */
 export async function readCoverage(context: Context, account: AccountRow, limit: number) {
   const day = today(context);
   const { payments, moves } = await inSnapshot(context.db, (tx) =>
-    findMoney(tx, context, account.id, { from: day, to: day }),
+    findMoney(tx, context, account.id, { from: day, to: day }, MAX_COVERAGE),
   );
-  if (Math.max(payments.length, moves.length) > MAX_PAYMENTS) return null;
+  if (Math.max(payments.length, moves.length) > MAX_COVERAGE) return null;
   const terms = termsOf(account);
   const money = [...payments, ...moves].map(toMoney);
   const rows = coverageOf(terms, money, isStatusIn(account.status, 'saleUndone')).slice(0, limit);
@@ -151,15 +152,21 @@ async function moneyOf(
   accountId: number,
   period: StatementPeriod,
 ): Promise<MoneyMove[]> {
-  const { payments, moves } = await findMoney(tx, context, accountId, period);
+  const { payments, moves } = await findMoney(tx, context, accountId, period, MAX_PAYMENTS);
   checkMoneyLimit(payments, 'payments', period);
   checkMoneyLimit(moves, 'credit moves', period);
   return [...payments, ...moves].map(toMoney);
 }
 
 /** At most one row more than the limit, of each. */
-async function findMoney(tx: Tx, { config }: Context, accountId: number, period: StatementPeriod) {
-  const limit = MAX_PAYMENTS + 1;
+async function findMoney(
+  tx: Tx,
+  { config }: Context,
+  accountId: number,
+  period: StatementPeriod,
+  maximum: number,
+) {
+  const limit = maximum + 1;
   const payments = await findPayments(tx, accountId, period, { timeZone: config.BUSINESS_TIMEZONE, limit });
   return { payments, moves: await findCreditMoves(tx, accountId, period.to, limit) };
 }

@@ -2,6 +2,7 @@ import { type TSchema, Type } from 'typebox';
 import { Account, AccountSchedule, Status } from '../../accounts/schema.ts';
 import { examplesOf } from '../../core/http/envelope.ts';
 import { Money, Nullable } from '../../core/http/fields.ts';
+import { MAX_COVERAGE } from '../../documents/account-statements/rules.ts';
 import { PaymentCoverage, Quote } from '../../documents/account-statements/schema.ts';
 import { InvoiceSummary } from '../../documents/invoices/schema.ts';
 import { PaymentRequest } from '../../mobile-money/payment-requests/schema.ts';
@@ -20,6 +21,10 @@ const UNREADABLE = 'Null if the caller may not read them.';
 export const AccountOverview = Type.Object(
   {
     account: Account,
+    expectsPayments: Type.Boolean({
+      description:
+        'Whether the customer is expected to pay. False if the account is completed, cancelled, written off or repossessed.',
+    }),
     moves: Type.Array(
       Type.Object({
         status: Status,
@@ -36,7 +41,7 @@ export const AccountOverview = Type.Object(
       Latest(
         PaymentCoverage,
         LATEST.coverage,
-        `payments and credit moves, newest first, with the items that each covers. The statement has all of them. Also null if they are more than a statement reads. ${UNREADABLE}`,
+        `payments and credit moves, newest first, with the items that each covers. The statement has all of them. Also null if there are more than ${MAX_COVERAGE} payments or credit moves. ${UNREADABLE}`,
       ),
     ),
     payments: Nullable(Latest(Payment, LATEST.payments, `payments by payment date. ${UNREADABLE}`)),
@@ -50,6 +55,7 @@ export const AccountOverview = Type.Object(
     examples: [
       {
         account: examplesOf(Account)[0],
+        expectsPayments: true,
         moves: [
           { status: 'suspended', givesUp: 0 },
           { status: 'defaulted', givesUp: 0 },

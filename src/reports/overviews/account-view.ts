@@ -41,6 +41,7 @@ export async function readAccountOverview(context: Context, actor: Actor, id: nu
   const account = await showAccount(context, actor, row, expand || undefined);
   return {
     account,
+    expectsPayments: isStatusIn(row.status, 'open'),
     moves: movesByHand(row.status).map((status) => ({
       status,
       givesUp: isStatusIn(status, 'closed') ? account.balance : 0,

@@ -44,7 +44,7 @@ export function Page({ id }: { id: string }) {
 }
 
 function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
-  const { account, schedule, quote, payments, invoices, paymentRequests } = overview;
+  const { account, expectsPayments, schedule, quote, payments, invoices, paymentRequests } = overview;
   const [opened, setOpened] = useState<'payment' | 'refund' | 'transfer' | Move>();
   const close = () => setOpened(undefined);
   const sharing = useSharingAccount(account.id);
@@ -74,7 +74,7 @@ function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
             <MoreActions
               label={t('action.more')}
               actions={[
-                { label: t('share.account'), onChoose: () => void sharing.share() },
+                ...(expectsPayments ? [{ label: t('share.account'), onChoose: () => void sharing.share() }] : []),
                 ...creditActions.map((action) => ({
                   label: t(CREDIT_BUTTONS[action]),
                   onChoose: () => setOpened(action),

@@ -15,11 +15,14 @@ type Coverage = Schemas['PaymentCoverage'];
 type CoverRun = Coverage['coverRuns'][number];
 
 /** Why the customer owes what the key figures show: the instalments, and the payments with what each covered. */
-export function Why({ overview: { account, schedule, coverage } }: { overview: Schemas['AccountOverview'] }) {
+export function Why({ overview }: { overview: Schemas['AccountOverview'] }) {
+  const { account, schedule, coverage, payments } = overview;
+  // The overview of an account with thousands of payments does not have the latest ones. The user can ask for all of them.
+  const latest = coverage ?? (payments && { rows: [], total: payments.total });
   return (
     <Panel title={t('account.why')}>
       <Facts rows={[...schedule.runs].reverse().map((run) => [nameOf(run), stateOf(run)])} />
-      {coverage && coverage.total > 0 && <Payments accountId={account.id} latest={coverage} />}
+      {latest && latest.total > 0 && <Payments accountId={account.id} latest={latest} />}
     </Panel>
   );
 }
@@ -66,14 +69,16 @@ function Payments({
   return (
     <div ref={root}>
       <Loaded query={query} explain={explain} skeleton={<Skeleton lines={6} />}>
-        {({ data }) => (
-          <Table
-            caption={t('account.why.payments')}
-            columns={columnsOf()}
-            rows={data}
-            keyOf={({ paymentId, creditMoveId }) => `${paymentId} ${creditMoveId}`}
-          />
-        )}
+        {({ data }) =>
+          data.length > 0 && (
+            <Table
+              caption={t('account.why.payments')}
+              columns={columnsOf()}
+              rows={data}
+              keyOf={({ paymentId, creditMoveId }) => `${paymentId} ${creditMoveId}`}
+            />
+          )
+        }
       </Loaded>
       {!isExpanded && latest.total > latest.rows.length && (
         <Button kind="quiet" onClick={() => setIsExpanded(true)}>
