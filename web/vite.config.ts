@@ -35,7 +35,13 @@ export default defineConfig(({ command }) => {
       reportCompressedSize: false,
       rolldownOptions: {
         checks: { pluginTimings: false, moduleLevelDirective: false },
-        output: { codeSplitting: { groups: [FIRST, SHARED] } },
+        output: {
+          codeSplitting: { groups: [FIRST, SHARED] },
+          // The first file has the names of all files. Shorter hashes make it smaller.
+          entryFileNames: 'assets/[name]-[hash:7].js',
+          chunkFileNames: 'assets/[name]-[hash:7].js',
+          assetFileNames: 'assets/[name]-[hash:7][extname]',
+        },
       },
     },
     server: { proxy: { '/api': SERVICE } },

@@ -1,7 +1,8 @@
-import { roleHints } from './codes.ts';
+import { roleHints, userEmployees } from './codes.ts';
 import { secrets } from './secrets.ts';
 
 export const apiKeys = {
+  ...userEmployees,
   ...roleHints,
   ...secrets,
   'apiKeys.new': 'New API key',

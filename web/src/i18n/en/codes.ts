@@ -86,3 +86,14 @@ export const commissionStatuses = {
   'commissionStatus.approved': 'Approved',
   'commissionStatus.paid': 'Paid',
 } as const;
+
+export const userEmployees = {
+  'users.employee.hint': 'An agent sees the late customers and commissions of this employee.',
+  'users.noEmployee': 'Nobody',
+} as const;
+
+export const commissionTabs = {
+  'commissions.month': 'Month',
+  'commissions.unclaimed': 'Sales without commission',
+  'commissionRules.title': 'Rules',
+} as const;

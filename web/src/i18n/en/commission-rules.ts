@@ -1,4 +1,7 @@
+import { commissionTabs } from './codes.ts';
+
 export const commissionRules = {
+  ...commissionTabs,
   'commissionRules.new': 'New rule',
   'commissionRules.new.lead': 'The new rule applies to the sales of its category in all later calculations.',
   'commissionRules.others': 'All other categories',

@@ -1,6 +1,7 @@
-import { commissionStatuses } from './codes.ts';
+import { commissionStatuses, commissionTabs } from './codes.ts';
 
 export const commissions = {
+  ...commissionTabs,
   ...commissionStatuses,
   'commissions.calculate': 'Calculate commission',
   'commissions.calculate.lead':

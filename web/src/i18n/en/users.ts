@@ -1,9 +1,11 @@
-import { roleHints } from './codes.ts';
+import { roleHints, userEmployees } from './codes.ts';
 import { secrets } from './secrets.ts';
 
 export const users = {
+  ...userEmployees,
   ...roleHints,
   ...secrets,
+  'invitations.title': 'Invitations',
   'users.new': 'New user',
   'users.new.lead': 'Give the user the password in person. The user can change it after signing in.',
   'users.password.hint': 'Choose several words that nobody would guess.',

@@ -1,8 +1,9 @@
 import type { apiKeys as en } from '../en/api-keys.ts';
-import { roleHints } from './codes.ts';
+import { roleHints, userEmployees } from './codes.ts';
 import { secrets } from './secrets.ts';
 
 export const apiKeys: Record<keyof typeof en, string> = {
+  ...userEmployees,
   ...roleHints,
   ...secrets,
   'apiKeys.new': 'Ufunguo mpya wa API',

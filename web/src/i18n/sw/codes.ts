@@ -87,3 +87,14 @@ export const commissionStatuses: Record<keyof typeof en.commissionStatuses, stri
   'commissionStatus.approved': 'Imeidhinishwa',
   'commissionStatus.paid': 'Imelipwa',
 };
+
+export const userEmployees: Record<keyof typeof en.userEmployees, string> = {
+  'users.employee.hint': 'Wakala huona wateja waliochelewa na kamisheni za mfanyakazi huyu.',
+  'users.noEmployee': 'Hakuna',
+};
+
+export const commissionTabs: Record<keyof typeof en.commissionTabs, string> = {
+  'commissions.month': 'Mwezi',
+  'commissions.unclaimed': 'Mauzo bila kamisheni',
+  'commissionRules.title': 'Kanuni',
+};

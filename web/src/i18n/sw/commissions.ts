@@ -1,7 +1,8 @@
 import type { commissions as en } from '../en/commissions.ts';
-import { commissionStatuses } from './codes.ts';
+import { commissionStatuses, commissionTabs } from './codes.ts';
 
 export const commissions: Record<keyof typeof en, string> = {
+  ...commissionTabs,
   ...commissionStatuses,
   'commissions.calculate': 'Kokotoa kamisheni',
   'commissions.calculate.lead':

@@ -1,10 +1,12 @@
 import type { users as en } from '../en/users.ts';
-import { roleHints } from './codes.ts';
+import { roleHints, userEmployees } from './codes.ts';
 import { secrets } from './secrets.ts';
 
 export const users: Record<keyof typeof en, string> = {
+  ...userEmployees,
   ...roleHints,
   ...secrets,
+  'invitations.title': 'Mialiko',
   'users.new': 'Mtumiaji mpya',
   'users.new.lead': 'Mpe nenosiri ana kwa ana. Anaweza kulibadilisha baada ya kuingia.',
   'users.password.hint': 'Chagua maneno kadhaa ambayo hakuna mtu angeweza kukisia.',

@@ -74,7 +74,9 @@ function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
             <MoreActions
               label={t('action.more')}
               actions={[
-                ...(expectsPayments ? [{ label: t('share.account'), onChoose: () => void sharing.share() }] : []),
+                ...(expectsPayments
+                  ? [{ label: t('share.account'), onChoose: () => void sharing.share() }]
+                  : []),
                 ...creditActions.map((action) => ({
                   label: t(CREDIT_BUTTONS[action]),
                   onChoose: () => setOpened(action),
