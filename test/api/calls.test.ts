@@ -295,6 +295,14 @@ describe('the result of a call', () => {
     expect(wrongFields(await record(id, body))).toEqual([field]);
   });
 
+  it('is no promise of less than an instalment if nothing is late', async () => {
+    const { id } = await newAccount(service, { activationDate: TODAY });
+    await pay(service, id, 2_000);
+    const promise = { amount: 399.99, date: '2026-11-05' };
+    expect(wrongFields(await record(id, { result: 'promise', promise }))).toEqual(['promise.amount']);
+    await saved(id, { result: 'promise', promise: { ...promise, amount: 400 } });
+  });
+
   it.each([
     [{ result: 'no_answer' }, TODAY],
     [{ result: 'reached', nextCallOn: TODAY }, TODAY],

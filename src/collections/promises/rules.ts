@@ -33,15 +33,18 @@ export interface PromiseLimits {
   until: PlainDate;
 }
 
-/** From the lower of instalment and arrears, up to the balance, and at most 30 days ahead. */
+/**
+ * From the lower of instalment and arrears, up to the balance, and at most 30 days ahead. If nothing is late, from the instalment, so that
+ * a promise is never a formality.
+ */
 export function limitsOf(
   account: { instalmentMinor: Minor; arrearsMinor: Minor; balanceMinor: Minor },
   today: PlainDate,
 ): PromiseLimits {
   const { instalmentMinor, arrearsMinor, balanceMinor } = account;
-  const lower = minMinor(instalmentMinor, arrearsMinor);
+  const lower = arrearsMinor > 0n ? minMinor(instalmentMinor, arrearsMinor) : instalmentMinor;
   return {
-    minimumMinor: lower > 0n ? lower : 1n,
+    minimumMinor: lower > 0n ? minMinor(lower, balanceMinor) : balanceMinor,
     maximumMinor: balanceMinor,
     from: today,
     until: addDays(today, MAX_PROMISE_DAYS),
@@ -71,7 +74,7 @@ export function checkPromise(
   if (amountMinor < minimumMinor || amountMinor > maximumMinor) {
     throw invalidField(
       'promise.amount',
-      `must be from ${show(minimumMinor)} (the lower of the instalment and the arrears) to ${show(maximumMinor)} (the balance)`,
+      `must be from ${show(minimumMinor)} (the lower of the instalment and the arrears, or the instalment if nothing is late) to ${show(maximumMinor)} (the balance)`,
     );
   }
   if (compareDates(date, from) < 0 || compareDates(date, until) > 0) {
