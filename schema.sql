@@ -592,7 +592,7 @@ create table credit_moves (
 CREATE INDEX credit_moves_account ON public.credit_moves USING btree (account_id, id);
 CREATE INDEX credit_moves_created ON public.credit_moves USING btree (created_at, id);
 CREATE INDEX credit_moves_date ON public.credit_moves USING btree (value_date);
-CREATE INDEX credit_moves_refunds ON public.credit_moves USING btree (payment_method_id, id) WHERE (to_account_id IS NULL);
+CREATE INDEX credit_moves_refunds ON public.credit_moves USING btree (payment_method_id, created_at) WHERE (to_account_id IS NULL);
 CREATE INDEX credit_moves_to_account ON public.credit_moves USING btree (to_account_id, id) WHERE (to_account_id IS NOT NULL);
 CREATE UNIQUE INDEX credit_moves_reference_unique ON public.credit_moves USING btree (reference_key, payment_method_id) WHERE (reference_key IS NOT NULL);
 
@@ -1232,6 +1232,7 @@ CREATE INDEX payments_reversed ON public.payments USING btree (created_at, id) W
 CREATE INDEX payments_reversed_ids ON public.payments USING btree (id) INCLUDE (amount_minor) WHERE (status = 'reversed'::payment_status);
 CREATE INDEX payments_similar_reference ON public.payments USING btree (translate(reference_key, 'OI'::text, '01'::text)) WHERE (reference_key ~ '[OI]'::text);
 CREATE INDEX payments_unmatched ON public.payments USING btree (created_at, id) WHERE (status = 'unmatched'::payment_status);
+CREATE INDEX payments_without_holder ON public.payments USING btree (payment_method_id) INCLUDE (amount_minor) WHERE ((provider IS NULL) AND ((created_by IS NULL) OR (import_id IS NOT NULL)) AND (status <> 'reversed'::payment_status));
 CREATE UNIQUE INDEX payments_corrects ON public.payments USING btree (corrects_payment_id) WHERE (corrects_payment_id IS NOT NULL);
 CREATE UNIQUE INDEX payments_external_id_unique ON public.payments USING btree (external_id) WHERE (external_id IS NOT NULL);
 CREATE UNIQUE INDEX payments_transaction_ref_unique ON public.payments USING btree (reference_key, payment_method_id, COALESCE(provider, ''::text), (

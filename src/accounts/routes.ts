@@ -54,7 +54,7 @@ export function accountRoutes(api: Api, context: Context, { slots, summaries }: 
   api.get(
     '/accounts',
     {
-      config: { access: 'accounts:read', answerTimeoutMs: context.config.limits.summaryMs },
+      config: { access: 'accounts:read', totalsTimeoutMs: context.config.limits.summaryMs },
       schema: {
         tags: ['Accounts'],
         operationId: 'listAccounts',

@@ -73,7 +73,7 @@ export function commissionRoutes(api: Api, context: Context, summaries: LongRead
   api.get(
     '/commissions/payments',
     {
-      config: { access: 'commissions:read-own', answerTimeoutMs: context.config.limits.summaryMs },
+      config: { access: 'commissions:read-own', totalsTimeoutMs: context.config.limits.summaryMs },
       schema: {
         tags,
         operationId: 'listCommissions',

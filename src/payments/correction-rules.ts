@@ -19,12 +19,8 @@ export function correctionRefusal(
   { conflictId, reportedAlike, statementId }: CorrectionFacts,
   currency: Currency,
 ): AppError | undefined {
-  const refusal = stateRefusal(payment, conflictId);
+  const refusal = stateRefusal(payment, { conflictId, statementId });
   if (refusal) return refusal;
-  if (statementId !== null)
-    return refused(
-      `statement ${statementId} of the provider reports its transaction. Wait until the statement is compared. If its amount differs, reverse this payment, and import the payment from the statement`,
-    );
   if (BigInt(payment.amount_minor) === amountMinor)
     return invalidField(
       'amount',
@@ -39,7 +35,10 @@ export function correctionRefusal(
 }
 
 /** Why no amount of the payment can be corrected. */
-export function stateRefusal(payment: PaymentRow, conflictId: number | null): AppError | undefined {
+export function stateRefusal(
+  payment: PaymentRow,
+  { conflictId, statementId }: Pick<CorrectionFacts, 'conflictId' | 'statementId'>,
+): AppError | undefined {
   if (payment.status === 'reversed') return refusedMove(payment, 'reversed');
   if (payment.source !== 'manual')
     return refused(
@@ -60,6 +59,10 @@ export function stateRefusal(payment: PaymentRow, conflictId: number | null): Ap
   if (conflictId !== null)
     return refused(
       `notification ${conflictId} is in conflict with it, and the reversal would post the notification. Resolve the conflict first with POST /api/notifications/${conflictId}/resolve`,
+    );
+  if (statementId !== null)
+    return refused(
+      `statement ${statementId} of the provider reports its transaction, with its own amount. If the amount of this payment is wrong, reverse it, and import the payment from the statement`,
     );
   return undefined;
 }

@@ -89,7 +89,7 @@ export function paymentRoutes(api: Api, context: Context, { queue, slots, summar
   api.get(
     '/payments',
     {
-      config: { access: 'payments:read', answerTimeoutMs: context.config.limits.summaryMs },
+      config: { access: 'payments:read', totalsTimeoutMs: context.config.limits.summaryMs },
       schema: {
         tags: ['Payments'],
         operationId: 'listPayments',
@@ -211,7 +211,7 @@ export function paymentRoutes(api: Api, context: Context, { queue, slots, summar
       config: {
         access: 'payments:read',
         errors: ['NOT_FOUND'],
-        answerTimeoutMs: context.config.limits.summaryMs,
+        totalsTimeoutMs: context.config.limits.summaryMs,
       },
       schema: {
         tags: ['Payments'],

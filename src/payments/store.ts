@@ -22,6 +22,7 @@ export interface PaymentDetails {
   correctedByPaymentId: number | null;
   /** A notification in conflict with the payment. */
   conflictId: number | null;
+  statementId: number | null;
   hasPendingApproval: boolean;
 }
 
@@ -42,7 +43,8 @@ export async function findPaymentDetails(
       coalesce(
         (select min(n.id) from notifications n where n.trans_id = p.reference_key and n.outcome = 'conflict'),
         (select min(n.id) from notifications n where n.conflict_payment_id = p.id and n.outcome = 'conflict')
-      ) as "conflictId"
+      ) as "conflictId",
+      (select min(l.statement_id) from provider_statement_lines l where l.receipt = p.reference_key and l.is_payment) as "statementId"
     from payments p
       left join users u on u.id = p.created_by
       left join api_keys k on k.id = p.api_key_id

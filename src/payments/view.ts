@@ -72,8 +72,9 @@ export async function toDetailedPayments(
   return rows.map((row) => {
     const found = details.get(row.id);
     if (!found) return toPayment(row, currency);
-    const { id: _id, conflictId, hasPendingApproval, ...people } = found;
-    const isCorrectable = mayCorrect && !hasPendingApproval && stateRefusal(row, conflictId) === undefined;
+    const { id: _id, conflictId, statementId, hasPendingApproval, ...people } = found;
+    const refusal = stateRefusal(row, { conflictId, statementId });
+    const isCorrectable = mayCorrect && !hasPendingApproval && refusal === undefined;
     return { ...toPayment(row, currency), ...people, isCorrectable };
   });
 }

@@ -172,6 +172,10 @@ export async function closeDispute(
 export async function hideNote(context: Context, actor: Actor, id: number, reason: string): Promise<CallRow> {
   const createdBy = personOf(actor);
   return inTransaction(context.db, async (tx) => {
+    const found = await findCall(tx, id);
+    if (!found) throw notFound('call', id);
+    // Other changes of the call, whose answers have its note, wait for this lock.
+    await lockStates(tx, found.account_id, []);
     const call = await getCall(tx, id);
     if (call.note === null || !(await insertHiddenNote(tx, { callId: id, reason, createdBy })))
       throw new AppError('VALIDATION_ERROR', 'The call has no note, or its note is already hidden.', {

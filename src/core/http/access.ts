@@ -19,6 +19,8 @@ declare module 'fastify' {
     bodyTimeoutMs?: number;
     /** The time limit for the first byte of the answer, see server.ts. */
     answerTimeoutMs?: number;
+    /** The same, of a list, for a request with `totals=true`. */
+    totalsTimeoutMs?: number;
     /** Requests to this route can stay open for long without doing work. They have their own limits, see load-shedding.ts. */
     mayWait?: true;
     /** Whether an `Idempotency-Key` is accepted (true), refused (false) or ignored (absent). See idempotency.ts. */

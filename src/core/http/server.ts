@@ -209,8 +209,10 @@ function cutSlowBodies(app: FastifyInstance, { bodyMs }: TimeLimits): void {
  * `handlerTimeout` is not used, because it stops counting after the body was read.
  */
 function answerInTime(app: FastifyInstance, { answerMs }: TimeLimits): void {
-  app.addHook('onRequest', async ({ raw, routeOptions }, reply) => {
-    const { answerTimeoutMs = answerMs } = routeOptions.config;
+  app.addHook('onRequest', async ({ raw, routeOptions, query }, reply) => {
+    const { totalsTimeoutMs = answerMs } = routeOptions.config;
+    const hasTotals = (query as { totals?: unknown }).totals === 'true';
+    const { answerTimeoutMs = hasTotals ? totalsTimeoutMs : answerMs } = routeOptions.config;
     let timer = setTimeout(giveUp, answerTimeoutMs);
     function giveUp(): void {
       if (raw.complete === false) {

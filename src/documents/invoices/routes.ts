@@ -28,7 +28,7 @@ export function invoiceRoutes(
   api.get(
     '/invoices',
     {
-      config: { access: 'invoices:read', answerTimeoutMs: context.config.limits.summaryMs },
+      config: { access: 'invoices:read', totalsTimeoutMs: context.config.limits.summaryMs },
       schema: {
         tags: ['Invoices'],
         operationId: 'listInvoices',

@@ -24,6 +24,34 @@ export interface HolderRow {
 /** Longer than any transaction can take. Entries that commit later than a count can have an earlier time, but not by more. */
 const MARGIN = sql`interval '1 day'`;
 
+/** Refunds of cash, with who requested them. */
+const REFUNDS = sql`
+  select m.id, m.payment_method_id, m.amount_minor, m.created_at,
+    case when a.id is null then m.created_by else a.requested_by end as holder_id
+  from credit_moves m left join approvals a on a.credit_move_id = m.id
+  join payment_methods pm on pm.id = m.payment_method_id and pm.cash
+  where m.to_account_id is null and m.import_id is null`;
+
+/** SQL: what a holder k recorded and refunded since a time, and no count has taken. */
+const uncountedSince = (time: RawBuilder<unknown>) => sql`
+  select sum(amount_minor) as sum from (
+    select p.amount_minor from payments p
+    where p.source = 'manual' and p.created_by = k.holder_id and p.import_id is null and p.payment_method_id = k.payment_method_id
+      and p.created_at >= ${time}
+      and not exists (select from cash_count_entries t where t.payment_id = p.id and t.event = 'payment_received')
+    union all
+    select -p.amount_minor from payments p
+    where p.source = 'manual' and p.created_by = k.holder_id and p.import_id is null and p.payment_method_id = k.payment_method_id
+      and p.status = 'reversed' and p.reversed_at >= ${time}
+      and not exists (select from cash_count_entries t where t.payment_id = p.id and t.event = 'payment_reversed')
+    union all
+    select -r.amount_minor from (${REFUNDS}) r
+    where r.holder_id = k.holder_id and r.payment_method_id = k.payment_method_id and r.created_at >= ${time}
+      and not exists (
+        select from ledger_entries e join cash_count_entries t on t.entry_id = e.id
+        where e.credit_move_id = r.id and e.ledger_account = 'clearing')
+  ) entries`;
+
 /**
  * Reads the payments and refunds of a holder only since the last count, less the margin, because that count took all earlier ones. A count
  * itself takes what is missing, whatever its time, see count-store.ts. Before the opening count, all of them are read.
@@ -34,18 +62,9 @@ const holderFigures = (holder: RawBuilder<unknown>) => sql`
   with last as materialized (
     select distinct on (c.holder_id, c.payment_method_id) c.holder_id, c.payment_method_id, c.id, c.status, c.counted_minor, c.created_at
     from cash_counts c where c.holder_id ${holder} order by c.holder_id, c.payment_method_id, c.number desc),
-  refunds as materialized (
-    select r.* from (
-      select e.id as entry_id, m.payment_method_id, e.amount_minor, m.created_at,
-        case when a.id is null then m.created_by else a.requested_by end as holder_id
-      from credit_moves m left join approvals a on a.credit_move_id = m.id
-      join ledger_entries e on e.credit_move_id = m.id and e.ledger_account = 'clearing'
-      join payment_methods pm on pm.id = m.payment_method_id and pm.cash
-      where m.to_account_id is null and m.import_id is null
-    ) r where r.holder_id ${holder}),
   holders as (
     select h.user_id as holder_id, h.payment_method_id from cash_holders h where h.user_id ${holder}
-    union select r.holder_id, r.payment_method_id from refunds r
+    union select r.holder_id, r.payment_method_id from (${REFUNDS}) r where r.holder_id ${holder}
     union select h.id, pm.id from users h cross join payment_methods pm cross join lateral (
       select from payments p
       where p.source = 'manual' and p.created_by = h.id and p.payment_method_id = pm.id and p.import_id is null limit 1
@@ -71,23 +90,7 @@ const holderFigures = (holder: RawBuilder<unknown>) => sql`
   left join last l on l.holder_id = k.holder_id and l.payment_method_id = k.payment_method_id
   left join moved v on v.holder_id = k.holder_id and v.payment_method_id = k.payment_method_id
   left join differences d on d.holder_id = k.holder_id and d.payment_method_id = k.payment_method_id
-  cross join lateral (
-    select sum(amount_minor) as sum from (
-      select p.amount_minor from payments p
-      where p.source = 'manual' and p.created_by = k.holder_id and p.import_id is null and p.payment_method_id = k.payment_method_id
-        and p.created_at >= coalesce(l.created_at - ${MARGIN}, '-infinity')
-        and not exists (select from cash_count_entries t where t.payment_id = p.id and t.event = 'payment_received')
-      union all
-      select -p.amount_minor from payments p
-      where p.source = 'manual' and p.created_by = k.holder_id and p.import_id is null and p.payment_method_id = k.payment_method_id
-        and p.status = 'reversed' and p.reversed_at >= coalesce(l.created_at - ${MARGIN}, '-infinity')
-        and not exists (select from cash_count_entries t where t.payment_id = p.id and t.event = 'payment_reversed')
-      union all
-      select r.amount_minor from refunds r
-      where r.holder_id = k.holder_id and r.payment_method_id = k.payment_method_id
-        and not exists (select from cash_count_entries t where t.entry_id = r.entry_id)
-    ) entries
-  ) n`;
+  cross join lateral (${uncountedSince(sql`coalesce(l.created_at - ${MARGIN}, '-infinity')`)}) n`;
 
 /** The cash of all holders, for each method. */
 export async function findHolders(db: Db): Promise<HolderRow[]> {
@@ -106,13 +109,43 @@ export async function findHolderRows(db: Db, holderIds: readonly number[]): Prom
   return rows;
 }
 
+export interface InHandRow {
+  holderId: number;
+  paymentMethodId: number;
+  inHandMinor: string;
+}
+
+/**
+ * The cash in hand of users who have counted it within the last month. Others are left out, because reading what they recorded since then
+ * could delay the transaction that asks.
+ */
+export async function findRecentlyCounted(db: Db, holderIds: readonly number[]): Promise<InHandRow[]> {
+  const { rows } = await sql<InHandRow>`
+    select k.holder_id as "holderId", k.payment_method_id as "paymentMethodId",
+      (k.counted_minor + coalesce(n.sum, 0) + coalesce(v.sum, 0))::text as "inHandMinor"
+    from (
+      select distinct on (c.holder_id, c.payment_method_id) c.holder_id, c.payment_method_id, c.counted_minor, c.created_at
+      from cash_counts c where c.holder_id = any(${holderIds}::bigint[])
+      order by c.holder_id, c.payment_method_id, c.number desc
+    ) k
+    cross join lateral (${uncountedSince(sql`k.created_at - ${MARGIN}`)}) n
+    cross join lateral (
+      select sum(v.amount_minor) as sum from cash_moves v
+      where v.holder_id = k.holder_id and v.payment_method_id = k.payment_method_id
+        and not exists (select from cash_count_moves t where t.move_id = v.id)
+    ) v
+    where k.created_at > business_now() - interval '1 month'`.execute(db);
+  return rows;
+}
+
 /** Cash that no person holds: recorded by API keys and imports. One row for each method. Reads all of these payments. */
 export async function sumWithoutHolder(db: Db) {
   const { rows } = await sql<{ paymentMethodId: number; method: string; sumMinor: string }>`
     select m.id as "paymentMethodId", m.name as method, sum(x.amount_minor)::text as "sumMinor"
     from (
+      -- A provider reports no payments of cash methods, and the index has only payments without a provider.
       select p.payment_method_id, p.amount_minor from payments p
-      where p.status <> 'reversed' and (p.source <> 'manual' or p.created_by is null or p.import_id is not null)
+      where p.provider is null and (p.created_by is null or p.import_id is not null) and p.status <> 'reversed'
       union all
       select r.payment_method_id, -r.amount_minor
       from credit_moves r left join approvals a on a.credit_move_id = r.id

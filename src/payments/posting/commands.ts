@@ -18,8 +18,7 @@ import {
 } from '../../core/http/idempotency.ts';
 import type { Log } from '../../core/log.ts';
 import type { Minor } from '../../core/values/money.ts';
-import { findHolderRows } from '../cash/overview-store.ts';
-import { inHandOf } from '../cash/rules.ts';
+import { findRecentlyCounted } from '../cash/overview-store.ts';
 import { decideMatch, type Match, NO_MATCH, suggestedAccountIds } from '../matching/rules.ts';
 import { findCandidates, findCustomersOf, findRelatedAssignments } from '../matching/store.ts';
 import { decideNotification, incomingNotification } from '../notifications/rules.ts';
@@ -326,7 +325,7 @@ async function readCashInHand(
       : null,
   );
   if (idsOf(holders).length === 0) return [];
-  const rows = await findHolderRows(tx, idsOf(holders));
+  const rows = await findRecentlyCounted(tx, idsOf(holders));
   return batch.map((incoming, at) => {
     const row = rows.find(
       ({ holderId, paymentMethodId }) =>
@@ -334,7 +333,7 @@ async function readCashInHand(
         'manual' in incoming &&
         paymentMethodId === incoming.manual.paymentMethodId,
     );
-    return (row && inHandOf(row)) ?? undefined;
+    return row && BigInt(row.inHandMinor);
   });
 }
 

@@ -23,6 +23,8 @@ export function Panel({ title, actions, isFlush = false, children }: PanelProps)
   );
 }
 
+let hasShownPage = false;
+
 interface PageHeadProps {
   title: ReactNode;
   /** The title of the browser tab, without the name of a person. Default: `title`, if it is text. */
@@ -37,10 +39,12 @@ interface PageHeadProps {
 /** The head of a page, with its only h1. */
 export function PageHead({ title, tabTitle, eyebrow, children, actions }: PageHeadProps) {
   usePageTitle(tabTitle ?? (typeof title === 'string' ? title : undefined));
-  // The link that opened the page may be gone, and the focus with it. Then a screen reader starts at the page.
+  // The link that opened the page may be gone, and the focus with it. Then a screen reader starts at the page. Not on the first page, where
+  // a user of the keyboard starts at the top.
   useEffect(() => {
-    if (document.activeElement === document.body)
+    if (hasShownPage && document.activeElement === document.body)
       document.getElementById('main')?.focus({ preventScroll: true });
+    hasShownPage = true;
   }, []);
   return (
     <header className="page-head">

@@ -148,6 +148,8 @@ interface ListPanelProps<Row> {
     error: unknown;
     /** Whether `data` still has the rows of the previous filters, sort or page. */
     isPlaceholderData: boolean;
+    /** When the rows were read. */
+    dataUpdatedAt: number;
     refetch(): unknown;
   };
   columns: readonly Column<Row>[];
@@ -309,12 +311,7 @@ export function ListPanel<Row extends { id: number }>(props: ListPanelProps<Row>
                   page={state.page}
                   pages={pagination.totalPages ?? 1}
                   total={pagination.total ?? data.length}
-                  sums={
-                    sums &&
-                    countSet(list) > 0 && (
-                      <SumsOnDemand key={JSON.stringify([state.filters, pagination.total])} {...sums} />
-                    )
-                  }
+                  sums={sums && countSet(list) > 0 && <SumsOnDemand key={query.dataUpdatedAt} {...sums} />}
                   onPage={(page) => {
                     state.setPage(page);
                     if ((panel.current?.getBoundingClientRect().top ?? 0) < 0)
@@ -330,7 +327,7 @@ export function ListPanel<Row extends { id: number }>(props: ListPanelProps<Row>
   );
 }
 
-/** The button that asks for the sums, and the sums. With other filters, and when rows are added or removed, the sums disappear. */
+/** The button that asks for the sums, and the sums. They disappear when the rows are read again, so that both are of one time. */
 function SumsOnDemand({ labels, read }: Sums) {
   // A mutation, because live events repeat the queries of a list.
   const { data, error, isPending, mutate } = useMutation({
