@@ -215,7 +215,6 @@ describe.skipIf(!HAS_BROWSER)('a request for approval', () => {
     await own.getByRole('heading', { name: 'Instalments' }).waitFor();
     expect(await own.getByRole('link', { name: 'Approvals' }).count()).toBe(0);
     expect(await own.locator('main .menu-item').allTextContents()).toEqual([
-      'Share account number',
       'Statement with every payment (PDF)',
       'Statement in Kiswahili (PDF)',
     ]);
