@@ -1,5 +1,5 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { type ReactNode, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { useSearchParams } from 'wouter';
 import { writeQuery } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
@@ -148,8 +148,6 @@ interface ListPanelProps<Row> {
     error: unknown;
     /** Whether `data` still has the rows of the previous filters, sort or page. */
     isPlaceholderData: boolean;
-    /** When the rows were read. */
-    dataUpdatedAt: number;
     refetch(): unknown;
   };
   columns: readonly Column<Row>[];
@@ -311,7 +309,7 @@ export function ListPanel<Row extends { id: number }>(props: ListPanelProps<Row>
                   page={state.page}
                   pages={pagination.totalPages ?? 1}
                   total={pagination.total ?? data.length}
-                  sums={sums && countSet(list) > 0 && <SumsOnDemand key={query.dataUpdatedAt} {...sums} />}
+                  sums={sums && countSet(list) > 0 && <SumsOnDemand rows={data} {...sums} />}
                   onPage={(page) => {
                     state.setPage(page);
                     if ((panel.current?.getBoundingClientRect().top ?? 0) < 0)
@@ -327,16 +325,19 @@ export function ListPanel<Row extends { id: number }>(props: ListPanelProps<Row>
   );
 }
 
-/** The button that asks for the sums, and the sums. They disappear when the rows are read again, so that both are of one time. */
-function SumsOnDemand({ labels, read }: Sums) {
+/** The button that asks for the sums, and the sums. They disappear when a row has changed, so that both are of one time. */
+function SumsOnDemand({ labels, read, rows }: Sums & { rows: readonly unknown[] }) {
   // A mutation, because live events repeat the queries of a list.
-  const { data, error, isPending, mutate } = useMutation({
+  const { data, error, isPending, mutate, reset } = useMutation({
     mutationFn: async () => {
       const answer = await read();
       if (!answer.data) throw answer.error;
       return answer.data.totals;
     },
   });
+  // A query that reads the same rows again keeps its array.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: Runs when the rows have changed.
+  useEffect(reset, [rows, reset]);
   return (
     <>
       <span role="status" className="pager-sums">
