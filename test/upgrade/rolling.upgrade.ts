@@ -68,7 +68,11 @@ describe.each(earlierCommits())('from commit %s', (commit) => {
     instances = await Promise.all(ports.map((port) => start(earlier, environment, port)));
     ({ origin, readyInstances } = await startHaproxy(ports));
     await vi.waitUntil(async () => (await readyInstances()) === INSTANCES, { timeout: 10_000 });
-    service = { ...(instances[0] as RunningService), origin, call: createCaller(`${origin}/api`) };
+    service = {
+      ...(instances[0] as RunningService),
+      origin,
+      call: createCaller(`${origin}/api`, { isEarlier: true }),
+    };
   });
 
   afterAll(() => Promise.all(instances.map((instance) => instance.stop())));
