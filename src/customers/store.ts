@@ -127,16 +127,6 @@ export async function findExpandedCustomers(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** The language of a customer. Null: that of the company. */
-export async function findLanguage(db: Db, id: number): Promise<Language | null> {
-  const [row] = await lookUp<{ language: Language | null }>(
-    db,
-    'select language from customers where id = $1',
-    [id],
-  );
-  return row?.language ?? null;
-}
-
 export function lockCustomer(tx: Tx, id: number) {
   return tx.selectFrom('customers').select(COLUMNS).where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
 }

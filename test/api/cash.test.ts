@@ -843,7 +843,7 @@ describe('the cash in hand', () => {
       await sql`analyze payments, cash_count_entries`.execute(tx);
       await sql`set local enable_seqscan = off`.execute(tx); // In the test, this holder has nearly all payments.
       const before = await rowsRead(tx);
-      expect(await findHolderRows(tx, [holder.id])).toMatchObject([{ uncountedMinor: '100' }]);
+      expect(await findHolderRows(tx, holder.id)).toMatchObject([{ uncountedMinor: '100' }]);
       read = (await rowsRead(tx)) - before;
       throw new Undo();
     });

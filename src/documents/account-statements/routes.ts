@@ -123,9 +123,13 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
       const date = request.query.date ?? day;
       if (compareDates(date, day) < 0) throw invalidField('date', `must not be before today (${day})`);
       const amountMinor = amount === undefined ? null : readAmount(amount, currency);
-      const account = await getAccountRow(context.db, request.params.id);
+      const { id } = request.params;
+      // At the same time, because a quote is made while the customer waits at the phone.
+      const [account, language] = await Promise.all([
+        getAccountRow(context.db, id),
+        lang ?? languageOf(context, id),
+      ]);
       if (amountMinor !== null && !hasRoomFor(booksOf(account), amountMinor)) throw accountFull('amount');
-      const language = lang ?? (await languageOf(context, account.customer_id));
       const asked = { date, amountMinor, today: day, language };
       return ok(quoteAccount(account, asked, currency), 'Quote made.');
     },
@@ -155,7 +159,7 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
           `must refer to an account of which payments are expected, and this account is ${account.status}`,
         );
       }
-      const language = request.query.lang ?? (await languageOf(context, account.customer_id));
+      const language = request.query.lang ?? (await languageOf(context, account.id));
       const known = { accountNumber: formatAccountNumber(account.id), paybillNumber: printer.paybill };
       const text = paymentInstructions({ ...known, companyName: printer.company.name }, language);
       return ok({ ...known, language, text }, 'Payment instructions made.');

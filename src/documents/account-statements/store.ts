@@ -1,7 +1,9 @@
 import { sql } from 'kysely';
 import type { AccountRow } from '../../accounts/ledger/rules.ts';
-import type { Tx } from '../../core/database/db.ts';
+import type { Db, Tx } from '../../core/database/db.ts';
+import { lookUp } from '../../core/database/statements.ts';
 import type { LedgerEvent } from '../../core/database/tables.ts';
+import type { Language } from '../../core/http/fields.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import type { MoneyMove } from './allocation-rules.ts';
 import type { StatementPeriod } from './rules.ts';
@@ -14,6 +16,16 @@ export function findHeader(tx: Tx, account: AccountRow) {
     .select(['c.first_name', 'c.last_name', 'c.phone', 'c.language', 'p.name as product_name'])
     .where('c.id', '=', account.customer_id)
     .executeTakeFirstOrThrow();
+}
+
+/** The language of the customer of an account. Null: that of the company. */
+export async function findLanguage(db: Db, accountId: number): Promise<Language | null> {
+  const [row] = await lookUp<{ language: Language | null }>(
+    db,
+    'select c.language from accounts a join customers c on c.id = a.customer_id where a.id = $1',
+    [accountId],
+  );
+  return row?.language ?? null;
 }
 
 export interface AccountEventRow {

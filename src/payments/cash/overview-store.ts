@@ -100,12 +100,10 @@ export async function findHolders(db: Db): Promise<HolderRow[]> {
   return rows;
 }
 
-/** The cash of some holders, for each method. */
-export async function findHolderRows(db: Db, holderIds: readonly number[]): Promise<HolderRow[]> {
+/** The cash of a holder, for each method. */
+export async function findHolderRows(db: Db, holderId: number): Promise<HolderRow[]> {
   const { rows } = await sql<HolderRow>`
-    ${holderFigures(sql`= any(${holderIds}::bigint[])`)} order by k.holder_id, k.payment_method_id`.execute(
-    db,
-  );
+    ${holderFigures(sql`= ${holderId}::bigint`)} order by k.payment_method_id`.execute(db);
   return rows;
 }
 

@@ -141,7 +141,7 @@ export async function readOwnCash({ db, currency, config }: Context, actor: Acto
   const userId = personOf(actor);
   return inSnapshot(db, async (tx) => {
     const methods = await findCashMethods(tx);
-    const rows = new Map((await findHolderRows(tx, [userId])).map((row) => [row.paymentMethodId, row]));
+    const rows = new Map((await findHolderRows(tx, userId)).map((row) => [row.paymentMethodId, row]));
     const openHandovers = (await findOpenHandovers(tx, userId)).map((row) =>
       toHandover(row, actor, currency),
     );
@@ -243,7 +243,7 @@ export async function cashLeftBehind(
   user: Pick<CashUser, 'id' | 'role' | 'active'>,
 ): Promise<string | undefined> {
   if (config.CASH_COUNTS === 'off' || !hasLeft(user)) return undefined;
-  const rows = await findHolderRows(db, [user.id]);
+  const rows = await findHolderRows(db, user.id);
   const open = rows.flatMap((row) => {
     const inHandMinor = inHandOf(row) ?? 0n;
     const isSettled = inHandMinor === 0n && row.openDifferenceMinor === '0' && row.openCountId === null;

@@ -308,8 +308,8 @@ async function lockAndRead(
 }
 
 /**
- * Reads the cash in the hands of those who record cash, to compare it with the ceiling. Undefined for other payments. Without a ceiling or
- * a payment in cash, there is no statement.
+ * Reads the cash in the hands of those who record cash and have counted it within a month, to compare it with the ceiling. Undefined for
+ * other payments. Without a ceiling or a payment in cash, there is no statement.
  */
 async function readCashInHand(
   tx: Tx,

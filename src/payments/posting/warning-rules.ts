@@ -116,7 +116,7 @@ export function refuseUnconfirmed(
  * Warns if the cash of one payment method in the hand of the recorder is above the ceiling after the payment, also if it was above it
  * before. It needs no confirmation, because the money was received already.
  *
- * @param inHandMinor - before the batch. Undefined if the payment is not cash, or its recorder counts no cash.
+ * @param inHandMinor - before the batch. Undefined if the payment is not cash, or its recorder has not counted within a month.
  */
 export function findCashWarnings(
   {

@@ -53,7 +53,7 @@ export async function readAccountOverview(context: Context, actor: Actor, id: nu
         date: day,
         amountMinor: null,
         today: day,
-        language: await languageOf(context, row.customer_id),
+        language: await languageOf(context, id),
       },
       currency,
     ),
