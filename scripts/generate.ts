@@ -22,6 +22,7 @@ import { PROVIDER_SETTINGS, settingsSchema } from '../src/config/settings.ts';
 import type { Context } from '../src/core/context.ts';
 import { createLog } from '../src/core/log.ts';
 import { systemClock } from '../src/core/values/dates.ts';
+import { openPostingQueue } from '../src/payments/posting/queue-commands.ts';
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/supervisor.ts';
 import { currencyOf, prepareDatabase } from '../src/start/database-preparation.ts';
 import { openPools } from '../src/start/pools.ts';
@@ -119,7 +120,7 @@ async function generateDescription(): Promise<string> {
   const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
   const app = buildApp({
     ...pools,
-    context,
+    context: { ...context, queue: openPostingQueue(context) },
     stopwatch: performance,
     horizon: createHorizonReader(pools.db),
     log: createLog(config),

@@ -16,7 +16,6 @@ import { callRoutes } from './collections/calls/routes.ts';
 import { promiseRoutes } from './collections/promises/routes.ts';
 import { resultRoutes } from './collections/results/routes.ts';
 import { commissionRoutes } from './commissions/routes.ts';
-import type { Context } from './core/context.ts';
 import { guardRoutes } from './core/http/access.ts';
 import type { Api } from './core/http/api.ts';
 import { openBulkSlots } from './core/http/bulk.ts';
@@ -48,7 +47,7 @@ import { statusQueryRoutes } from './mobile-money/status-queries/routes.ts';
 import { cashRoutes } from './payments/cash/routes.ts';
 import { cashLeftBehind } from './payments/cash/view.ts';
 import { notificationRoutes } from './payments/notifications/routes.ts';
-import { openPostingQueue } from './payments/posting/commands.ts';
+import type { PostingContext } from './payments/posting/queue-commands.ts';
 import { reconciliationRoutes } from './payments/reconciliations/routes.ts';
 import { paymentRoutes } from './payments/routes.ts';
 import { describeApi } from './platform/api-docs/description.ts';
@@ -98,7 +97,7 @@ export interface AppParts
     | 'probe'
     | 'refusedWrites'
   > {
-  context: Context;
+  context: PostingContext;
   /**
    * Measures how long this instance keeps credentials, metadata of identity providers and the money of today in its caches, and how
    * often it warns of refused calls.
@@ -163,7 +162,6 @@ export function buildApp({
 
   const printer = createPrinter(config);
 
-  const postingQueue = openPostingQueue(context);
   const feed = createFeed(context.db, horizon);
   const bulkSlots = openBulkSlots(config.DATABASE_POOL_SIZE, config.limits);
 
@@ -187,7 +185,6 @@ export function buildApp({
   });
   app.addHook('onClose', async () => printer.close());
   app.addHook('preClose', async () => bulkSlots.close());
-  app.addHook('onClose', () => postingQueue.close());
   app.addHook('onClose', () => apiKeyUses.close());
   app.addHook('preClose', async () => feed.close());
   const sendConsole = consoleFolder === undefined ? undefined : consoleRoutes(app, consoleFolder);
@@ -223,8 +220,8 @@ export function buildApp({
     noteRoutes(api, context, { formatAccount: formatAccountNumber });
     accountRoutes(api, context, { slots: bulkSlots, summaries });
     statementRoutes(api, context, printer);
-    paymentRoutes(api, context, { queue: postingQueue, slots: bulkSlots, summaries });
-    paymentRequestRoutes(api, context, postingQueue);
+    paymentRoutes(api, context, { slots: bulkSlots, summaries });
+    paymentRequestRoutes(api, context);
     notificationRoutes(api, context);
     providerStatusRoutes(api, context);
     statusQueryRoutes(api, context);
@@ -255,7 +252,7 @@ export function buildApp({
     auditRoutes(api, context);
     eventRoutes(api, context, { feed, sessions });
     webhookEndpointRoutes(api, context, horizon);
-    providerRoutes(api, context, postingQueue);
+    providerRoutes(api, context);
     if (testClock) testClockRoutes(api, testClock);
   }
 

@@ -4,7 +4,6 @@ import { suspendLateAccounts } from './accounts/status/suspension-commands.ts';
 import { deleteOldEvents } from './changes/events/commands.ts';
 import { deleteOldDeliveries } from './changes/webhook-endpoints/delivery-store.ts';
 import { judgePromises } from './collections/promises/commands.ts';
-import type { Context } from './core/context.ts';
 import type { CopyPool } from './core/database/copy-pool.ts';
 import type { Connection } from './core/database/db.ts';
 import type { Replica } from './core/database/replica.ts';
@@ -33,8 +32,9 @@ import {
   SEND_QUERY_TASK,
   sendStatusQuery,
 } from './mobile-money/status-queries/commands.ts';
-import { retryPendingNotifications } from './payments/notifications/commands.ts';
+import { retryPendingNotifications } from './payments/notifications/retry-commands.ts';
 import { repairPhones } from './payments/phone-repair/commands.ts';
+import type { PostingContext } from './payments/posting/queue-commands.ts';
 import { type JobQueue, startJobQueue, type Task } from './platform/jobs/queue.ts';
 import { deleteAbandonedFiles, IMPORT_TASK, queueUnfinishedImports } from './portfolio/import/commands.ts';
 import { workOnImport } from './portfolio/import/job-commands.ts';
@@ -53,7 +53,7 @@ export interface Step {
   /** The name for the log. */
   name: string;
   /** Returns the number of processed rows. Must be safe to run again at any time, also on two instances at once. */
-  run(context: Context, signal: AbortSignal, log: Log): Promise<number>;
+  run(context: PostingContext, signal: AbortSignal, log: Log): Promise<number>;
 }
 
 /** Money first, deletions last. */
@@ -119,7 +119,7 @@ const STEPS: readonly Step[] = [
  * @returns whether every step ran and none failed.
  */
 export async function runMinuteJobs(
-  context: Context,
+  context: PostingContext,
   log: Log,
   signal?: AbortSignal,
   steps: readonly Step[] = STEPS,
@@ -142,7 +142,7 @@ export async function runMinuteJobs(
 
 /** The tasks of the job queue. `startJobs` adds the minute jobs and the check of the books. */
 export function createTasks(
-  context: Context,
+  context: PostingContext,
   copies: CopyPool,
   log: Log,
   apis: ProviderApis = openProviderApis(context.config),
@@ -168,7 +168,7 @@ export interface Jobs extends JobQueue {
 
 /** Runs the jobs of the queue until `stop` is called. The minute jobs run immediately, and then every minute. */
 export function startJobs(
-  context: Context,
+  context: PostingContext,
   {
     connection,
     copies,

@@ -14,6 +14,7 @@ import { systemClock } from './core/values/dates.ts';
 import { addDemoCompany } from './demo/company.ts';
 import { type Jobs, startJobs } from './jobs.ts';
 import { type RequestWorker, startRequestWorker } from './mobile-money/payment-requests/worker-commands.ts';
+import { openPostingQueue } from './payments/posting/queue-commands.ts';
 import { DOCS_PATH } from './platform/api-docs/pages.ts';
 import { startEmbeddedPostgres } from './platform/embedded-postgres/supervisor.ts';
 import { createSettableClock } from './platform/test-clock/settable-clock.ts';
@@ -66,13 +67,15 @@ export async function startService(config: Config): Promise<Service> {
   let jobs: Jobs | undefined;
   let dispatcher: Dispatcher | undefined;
   let requestWorker: RequestWorker | undefined;
-  const context: Context = {
+  const withoutQueue: Context = {
     db: pools.db,
     clock: testClock ?? systemClock,
     config,
     currency,
     secret: await getJwtSecret(pools.db, config),
   };
+  const queue = openPostingQueue(withoutQueue);
+  const context = { ...withoutQueue, queue };
   const horizon = createHorizonReader(pools.db);
   const consoleFolder = findConsole();
   const app = buildApp({
@@ -111,6 +114,7 @@ export async function startService(config: Config): Promise<Service> {
       // Uploads, exports and long reads may take minutes, so they are interrupted. Other requests complete.
       await Promise.all([pools.cancelLongWork(), app.close()]);
       await workStopped;
+      await queue.close();
       await pools.close();
       redis?.close();
       await embedded?.stop();

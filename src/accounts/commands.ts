@@ -17,7 +17,8 @@ import { post, postAll } from './ledger/commands.ts';
 import type { AccountRow } from './ledger/rules.ts';
 import { lockAccounts } from './ledger/store.ts';
 import type { AccountChanges, NewAccount } from './schema.ts';
-import { adjustStatusToPaidAmount, changeStatus, type StatusChange } from './status/commands.ts';
+import { type StatusChange, statusRow } from './status/change-rules.ts';
+import { adjustStatusToPaidAmount, changeStatus } from './status/commands.ts';
 import { checkStatusMove, moneyEventOf, statusOn } from './status/rules.ts';
 import { insertStatusChanges } from './status/store.ts';
 import { insertAccount, laterMoneyDate, lockAccountsToActivate, updateExternalFields } from './store.ts';
@@ -99,9 +100,9 @@ async function openAll(
   if (refusal) throw refusal;
   await insertStatusChanges(
     tx,
-    actor,
-    day,
-    accounts.map(({ id, status }) => ({ account_id: id, from_status: null, to_status: status })),
+    accounts.map(({ id, status }) =>
+      statusRow(actor, day, { account_id: id, from_status: null, to_status: status }),
+    ),
   );
   return accounts.map((account) => opened.accounts.get(account.id) ?? account);
 }

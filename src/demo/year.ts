@@ -35,11 +35,12 @@ import { receiveStatement } from '../mobile-money/provider-statements/upload-com
 import { STATEMENT_PROVIDER } from '../mobile-money/providers/registry.ts';
 import { readNotification } from '../mobile-money/providers/rules.ts';
 import { assignPayment } from '../payments/assignment-commands.ts';
-import { incomingNotification } from '../payments/notifications/rules.ts';
+import { notificationToPost } from '../payments/notifications/rules.ts';
 import { insertRejected } from '../payments/notifications/store.ts';
-import { postIncoming } from '../payments/posting/commands.ts';
-import { incomingManual } from '../payments/posting/manual-payment-rules.ts';
-import type { Incoming, Recorded } from '../payments/posting/rules.ts';
+import { manualPaymentToPost } from '../payments/posting/manual-payment-rules.ts';
+import { post } from '../payments/posting/post-commands.ts';
+import { openPostingQueue } from '../payments/posting/queue-commands.ts';
+import type { Outcome, PaymentToPost } from '../payments/posting/rules.ts';
 import { methodCodeOf } from '../payments/provider-name-rules.ts';
 import { reconcile } from '../payments/reconciliations/commands.ts';
 import { reversePayment } from '../payments/reversal-commands.ts';
@@ -364,19 +365,20 @@ class DemoYear {
   }
 
   /** Posts payments in one batch, as the posting queue does. */
-  private async post(incoming: readonly Incoming[]): Promise<Recorded[]> {
-    if (incoming.length === 0) return [];
+  private async post(items: readonly PaymentToPost[]): Promise<Outcome[]> {
+    if (items.length === 0) return [];
     const { context } = this;
-    const results = await inTransaction(context.db, (tx) => postIncoming(tx, context, incoming), {
+    const { done } = await inTransaction(context.db, (tx) => post(tx, context, items), {
       startsWithReads: true,
     });
-    return results.map((result) => {
-      if (!('outcome' in result)) throw new Error('A demo payment was not posted.', { cause: result });
+    return items.map((item) => {
+      const result = done.get(item);
+      if (!result || 'error' in result) throw new Error('A demo payment was not posted.', { cause: result });
       return result.outcome;
     });
   }
 
-  private incomingOf(payment: PlannedPayment): Incoming {
+  private incomingOf(payment: PlannedPayment): PaymentToPost {
     const { contract, amount, time } = payment;
     const { accountId, payer } = contract;
     const chance = this.random(1_000);
@@ -390,9 +392,12 @@ class DemoYear {
   }
 
   /** A payment that staff record. */
-  private recordedBy({ accountId }: Contract, { amount, methodId, reference, time }: Recording): Incoming {
+  private recordedBy(
+    { accountId }: Contract,
+    { amount, methodId, reference, time }: Recording,
+  ): PaymentToPost {
     const { config, currency } = this.context;
-    return incomingManual({
+    return manualPaymentToPost({
       actor: ACTOR,
       accountId,
       amountMinor: readAmount(amount, currency),
@@ -415,11 +420,11 @@ class DemoYear {
   }
 
   /** A payment that the provider reports. */
-  private reportedBy(transaction: Transaction): Incoming {
+  private reportedBy(transaction: Transaction): PaymentToPost {
     const body = callOf(transaction, this.shortCode);
     const reading = this.readCall(body);
     if ('problems' in reading) throw new Error(`A demo notification cannot be read: ${body}`);
-    return incomingNotification(reading.notification, this.context.config.PHONE_REGION);
+    return notificationToPost(reading.notification, this.context.config.PHONE_REGION);
   }
 
   /** Reads the body of a call, as the route of the provider does. */
@@ -436,7 +441,7 @@ class DemoYear {
     return this.context.config.paybillNumbers[0] ?? '600638';
   }
 
-  private remember({ contract, amount, time }: PlannedPayment, recorded: Recorded): void {
+  private remember({ contract, amount, time }: PlannedPayment, recorded: Outcome): void {
     contract.sent += amount;
     this.payments += 1;
     const since = businessDay(time, this.context.config.BUSINESS_TIMEZONE);
@@ -601,7 +606,8 @@ class DemoYear {
 
   private async finishStatement(id: number): Promise<void> {
     const { signal } = new AbortController();
-    await workOnStatement(this.context, this.tools.log, id, { isLast: true, signal });
+    const posting = { ...this.context, queue: openPostingQueue(this.context) };
+    await workOnStatement(posting, this.tools.log, id, { isLast: true, signal });
   }
 
   /** Assigns the payments that have been unmatched since `until` or an earlier day. For some payments, staff find no account. */

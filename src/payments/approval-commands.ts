@@ -4,8 +4,8 @@ import type { ApprovableAction } from '../staff/approvals/commands.ts';
 import { type ApprovalRow, paymentIdOf } from '../staff/approvals/rules.ts';
 import { unassignPayment } from './assignment-commands.ts';
 import { correctAmount } from './correction-commands.ts';
+import { lockPaymentAndAccount } from './locks.ts';
 import { reversePayment } from './reversal-commands.ts';
-import { lockPaymentAndAccount } from './row-lock-commands.ts';
 import type { Correction } from './schema.ts';
 
 /** The actions on payments that need approval above the approval limit. */

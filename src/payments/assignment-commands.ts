@@ -1,6 +1,5 @@
 import { post } from '../accounts/ledger/commands.ts';
 import { type AccountRow, accountFull, booksOf, hasRoomFor } from '../accounts/ledger/rules.ts';
-import { lockAccounts } from '../accounts/ledger/store.ts';
 import { auditRow, event } from '../changes/events/change-rules.ts';
 import type { Actor, Context } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
@@ -9,11 +8,11 @@ import { notFound } from '../core/http/errors.ts';
 import { requestApproval } from '../staff/approvals/commands.ts';
 import type { DoneOrRequested } from '../staff/approvals/rules.ts';
 import { assignedEvent, unassignedEvent } from './ledger-entry-rules.ts';
+import { lockPaymentAndAccount, lockRows } from './locks.ts';
 import { forgetAssignment, learnAssignment } from './matching/commands.ts';
-import { reprocessNotifications } from './notifications/commands.ts';
-import { lockPaymentAndAccount } from './row-lock-commands.ts';
+import { reprocessNotifications } from './notifications/reprocess-commands.ts';
 import { amountToApprove, type PaymentRow, refusedMove } from './rules.ts';
-import { lockPaymentRows, setAssigned, setUnassigned } from './store.ts';
+import { setAssigned, setUnassigned } from './store.ts';
 
 export async function assignPayment(
   context: Context,
@@ -22,10 +21,10 @@ export async function assignPayment(
   accountId: number,
 ): Promise<PaymentRow> {
   return inTransaction(context.db, async (tx) => {
-    const accounts = await lockAccounts(tx, [accountId]);
-    const payment = (await lockPaymentRows(tx, [id])).get(id);
+    const locked = await lockRows(tx, { accounts: [accountId], payments: [id] });
+    const payment = locked.payments.get(id);
     if (!payment) throw notFound('payment', id);
-    const account = accounts.get(accountId);
+    const account = locked.accounts.get(accountId);
     if (!account) throw notFound('account', accountId, 'accountId');
     if (payment.status === 'matched' && payment.account_id === accountId) return payment;
     if (payment.status !== 'unmatched') throw refusedMove(payment, 'matched');
@@ -52,7 +51,7 @@ export async function moveToRequestedAccount(
     const reason = 'the payer answered a request for another account';
     await unassignLocked(tx, context, actor, { payment, account: otherAccount, reason });
   }
-  const account = (await lockAccounts(tx, [accountId])).get(accountId);
+  const account = (await lockRows(tx, { accounts: [accountId] })).accounts.get(accountId);
   if (!account || !hasRoomFor(booksOf(account), BigInt(payment.amount_minor))) return;
   await assignLocked(tx, context, actor, { id, account, method: 'payment_request' });
 }

@@ -10,12 +10,12 @@ import { alreadyPending, type DoneOrRequested } from '../staff/approvals/rules.t
 import { findPendingApproval } from '../staff/approvals/store.ts';
 import { changesHandedOverCash } from './cash/handed-over-commands.ts';
 import { type CorrectionFacts, correctionRefusal } from './correction-rules.ts';
+import { lockPaymentAndAccount } from './locks.ts';
 import { findReprocessable } from './notifications/store.ts';
-import { findReportedAlike, incomingManual } from './posting/manual-payment-rules.ts';
+import { findReportedAlike, manualPaymentToPost } from './posting/manual-payment-rules.ts';
 import { type ManualPayment, paymentRow, recordedEvent } from './posting/rules.ts';
-import { findContained, findTransactions, nextPaymentIds } from './posting/store.ts';
+import { findContained, findTransactions, takeIds } from './posting/store.ts';
 import { reversalOf } from './reversal-commands.ts';
-import { lockPaymentAndAccount } from './row-lock-commands.ts';
 import { amountToApprove, type PaymentRow } from './rules.ts';
 import type { Correction } from './schema.ts';
 import { setReversed } from './store.ts';
@@ -65,8 +65,9 @@ export async function correctAmount(
 
     const now = context.clock.now();
     await setReversed(tx, id, reason, now);
-    const [newId] = await nextPaymentIds(tx, 1);
-    if (newId === undefined) throw new Error('There is no id for the new payment.');
+    const [newIds] = await takeIds(tx, 1);
+    if (!newIds) throw new Error('There is no id for the new payment.');
+    const newId = newIds.payment;
     const corrected = paymentRow(newId, now, {
       account_id: account.id,
       amount_minor: Number(amountMinor),
@@ -135,7 +136,7 @@ async function findCorrectionFacts(
     metadata: {},
   };
   const transactions = await findTransactions(tx, [reference], [reference]);
-  const [contained = []] = await findContained(tx, [incomingManual(manual)], config.BUSINESS_TIMEZONE);
+  const [contained = []] = await findContained(tx, [manualPaymentToPost(manual)], config.BUSINESS_TIMEZONE);
   const known = transactions.get(reference);
   return {
     conflictId: waiting.find(({ outcome }) => outcome === 'conflict')?.id ?? null,

@@ -2,19 +2,21 @@ import { event } from '../changes/events/change-rules.ts';
 import { audit } from '../changes/events/change-store.ts';
 import type { Actor, Context } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
+import { lockName, takeLocks } from '../core/database/named-locks.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import { duplicate, notFound } from '../core/http/errors.ts';
 import { externalFieldsOf, externalIdKey } from '../core/http/external-ids.ts';
 import { refuseSpreadsheetChange } from '../core/http/validation.ts';
-import { findByExternalIds, lockExternalId } from './posting/store.ts';
+import { lockRows } from './locks.ts';
+import { findByExternalIds } from './posting/store.ts';
 import type { PaymentRow } from './rules.ts';
 import type { PaymentChanges } from './schema.ts';
-import { lockPaymentRows, updateExternalFields } from './store.ts';
+import { updateExternalFields } from './store.ts';
 
 /** Locks a payment for a change. @returns undefined if there is no such payment. */
 export async function lockPayment(tx: Tx, id: number, { externalId }: PaymentChanges) {
-  if (externalId) await lockExternalId(tx, externalIdKey(externalId));
-  const row = (await lockPaymentRows(tx, [id])).get(id);
+  if (externalId) await takeLocks(tx, [lockName('payment external id', externalIdKey(externalId))]);
+  const row = (await lockRows(tx, { payments: [id] })).payments.get(id);
   return row && { ...row, externalId: row.external_id };
 }
 

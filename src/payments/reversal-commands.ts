@@ -8,9 +8,9 @@ import { requestApproval } from '../staff/approvals/commands.ts';
 import type { DoneOrRequested } from '../staff/approvals/rules.ts';
 import { changesHandedOverCash } from './cash/handed-over-commands.ts';
 import { reversedEvent } from './ledger-entry-rules.ts';
-import { reprocessNotifications } from './notifications/commands.ts';
+import { lockPaymentAndAccount } from './locks.ts';
+import { reprocessNotifications } from './notifications/reprocess-commands.ts';
 import { unlinkFromProvider } from './posting/store.ts';
-import { lockPaymentAndAccount } from './row-lock-commands.ts';
 import { amountToApprove, type PaymentRow, refusedMove } from './rules.ts';
 import { setReversed } from './store.ts';
 

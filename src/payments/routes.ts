@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { formatAccountNumber } from '../accounts/account-number-rules.ts';
 import { AccountParams } from '../accounts/schema.ts';
 import { getAccountRow } from '../accounts/store.ts';
-import type { Actor, Context } from '../core/context.ts';
+import type { Actor } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import type { LongReads } from '../core/database/long-reads.ts';
 import { actorOf, callerOf } from '../core/http/access.ts';
@@ -25,8 +25,8 @@ import { assignPayment, unassignPayment } from './assignment-commands.ts';
 import { correctAmount } from './correction-commands.ts';
 import { changePayment, lockPayment } from './external-id-commands.ts';
 import { listUnmatched } from './matching/view.ts';
-import { recordPayments } from './posting/bulk-commands.ts';
-import { type PostingQueue, recordPayment } from './posting/commands.ts';
+import type { PostingContext } from './posting/queue-commands.ts';
+import { recordPayment, recordPayments } from './posting/record-commands.ts';
 import type { PaymentWarning } from './posting/warning-rules.ts';
 import { reversePayment } from './reversal-commands.ts';
 import type { PaymentRow } from './rules.ts';
@@ -55,14 +55,13 @@ import { findPaymentRow, listPayments } from './store.ts';
 import { showPayments, toPayment } from './view.ts';
 
 export interface PaymentParts {
-  queue: PostingQueue;
   /** For recording many payments. */
   slots: SharedSlots;
   /** For totals. */
   summaries: LongReads;
 }
 
-export function paymentRoutes(api: Api, context: Context, { queue, slots, summaries }: PaymentParts): void {
+export function paymentRoutes(api: Api, context: PostingContext, { slots, summaries }: PaymentParts): void {
   const { db, currency } = context;
 
   async function read(actor: Actor, id: number, expand?: ChoiceText<PaymentExpansion>) {
@@ -133,7 +132,7 @@ export function paymentRoutes(api: Api, context: Context, { queue, slots, summar
         warnings: [...warnings],
       });
       const keep = key && { key, status: 201, answerOf };
-      const recorded = await recordPayment(context, queue, actorOf(request), request.body, keep);
+      const recorded = await recordPayment(context, actorOf(request), request.body, keep);
       if ('replay' in recorded) return replay<ReturnType<typeof answerOf>>(reply, recorded.replay);
       reply.status(201);
       return answerOf(recorded.payment, recorded.warnings);
@@ -152,7 +151,7 @@ export function paymentRoutes(api: Api, context: Context, { queue, slots, summar
     body: NewPayments,
     answer: RecordedPayments,
     create: (actor, items, key) =>
-      recordPayments(context, queue, actor, items, {
+      recordPayments(context, actor, items, {
         key,
         answerOf: (payment, warnings) => ({ ...toPayment(payment, currency), warnings }),
       }),

@@ -66,8 +66,9 @@ export async function findPaymentDetails(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** Locks payments in the order of their ids. A caller that also locks accounts must lock the accounts first. */
+/** Locks payments in the order of their ids (locks.ts). */
 export async function lockPaymentRows(tx: Tx, ids: readonly number[]): Promise<Map<number, PaymentRow>> {
+  if (ids.length === 0) return new Map();
   const { rows } = await sql<PaymentRow>`
     select * from payments where id = any(${[...ids]}::bigint[]) order by id for no key update`.execute(tx);
   return new Map(rows.map((row) => [row.id, row]));

@@ -4,6 +4,7 @@ import type { Context } from '../../src/core/context.ts';
 import { phoneSha256 } from '../../src/core/values/phone.ts';
 import { searchText } from '../../src/customers/rules.ts';
 import { runMinuteJobs } from '../../src/jobs.ts';
+import { openPostingQueue } from '../../src/payments/posting/queue-commands.ts';
 import { prepareDatabase } from '../../src/start/database-preparation.ts';
 import { openPools } from '../../src/start/pools.ts';
 import { expectBooksToBalance } from '../support/books.ts';
@@ -137,7 +138,8 @@ describe('books that version 0.1.0 left with its faults', () => {
       testClock: service.clock,
     });
     onTestFinished(() => pools.close());
-    const context: Context = { ...service.context, db: pools.db };
+    const onPools: Context = { ...service.context, db: pools.db };
+    const context = { ...onPools, queue: openPostingQueue(onPools) };
     await expectBooksToBalance(context);
     for (const day of [DAY, '2026-12-01']) {
       setToday(service, day);

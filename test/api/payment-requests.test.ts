@@ -12,7 +12,7 @@ import {
   type RequestSteps,
   startRequestWorker,
 } from '../../src/mobile-money/payment-requests/worker-commands.ts';
-import { retryPendingNotifications } from '../../src/payments/notifications/commands.ts';
+import { retryPendingNotifications } from '../../src/payments/notifications/retry-commands.ts';
 import { openBook } from '../../tools/simulator/provider-api/book.ts';
 import type { Operation } from '../../tools/simulator/provider-api/operation.ts';
 import { startProviderApi } from '../../tools/simulator/provider-api/server.ts';

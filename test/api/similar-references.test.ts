@@ -5,10 +5,10 @@ import { addDays } from '../../src/core/values/dates.ts';
 import { similarKey } from '../../src/core/values/reference.ts';
 import { mobilemoney } from '../../src/mobile-money/providers/mobilemoney.ts';
 import { readingSettings, readNotification } from '../../src/mobile-money/providers/rules.ts';
-import { incomingNotification } from '../../src/payments/notifications/rules.ts';
-import { postIncoming } from '../../src/payments/posting/commands.ts';
-import { incomingManual } from '../../src/payments/posting/manual-payment-rules.ts';
-import type { Incoming } from '../../src/payments/posting/rules.ts';
+import { notificationToPost } from '../../src/payments/notifications/rules.ts';
+import { manualPaymentToPost } from '../../src/payments/posting/manual-payment-rules.ts';
+import { post } from '../../src/payments/posting/post-commands.ts';
+import type { PaymentToPost } from '../../src/payments/posting/rules.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
   accountNow,
@@ -54,7 +54,7 @@ const resolve = (id: number, body: object) =>
   service.call('POST', `/notifications/${id}/resolve`, { paymentId: null, reason: 'checked', ...body });
 
 /** The report of a payment of 400 on 2 November, as a transaction of the posting queue posts it. */
-function incomingReport(fields: Record<string, unknown>): Incoming {
+function incomingReport(fields: Record<string, unknown>): PaymentToPost {
   const body = JSON.stringify(notification({ TransTime: '20261102101530', ...fields }));
   const sent = mobilemoney.read(Buffer.from(body));
   if (!sent) throw new Error('The report was not read.');
@@ -67,7 +67,7 @@ function incomingReport(fields: Record<string, unknown>): Incoming {
     readingSettings(service.context, mobilemoney),
   );
   if (!('notification' in reading)) throw new Error('The report has problems.');
-  return incomingNotification(reading.notification, config.PHONE_REGION);
+  return notificationToPost(reading.notification, config.PHONE_REGION);
 }
 
 /** A conflict between a manual payment and a notification of 400 on one day. */
@@ -449,7 +449,7 @@ describe('a reference that contains a transaction id beside other text', () => {
     const transactionRef = `${id} ok`;
     await pay(service, account.id, 400, { transactionRef, paymentDate: '2026-11-02' });
     const batch = [transactionRef, id].map((TransID) => incomingReport({ TransID }));
-    await inTransaction(service.context.db, (tx) => postIncoming(tx, service.context, batch));
+    await inTransaction(service.context.db, (tx) => post(tx, service.context, batch));
     await runJobs(service);
     expect(await conflictOf(id)).toMatchObject({ outcome: 'unmatched' });
     await expectBooksToBalance(service.context);
@@ -579,14 +579,14 @@ describe('another id that the report of a payment has, such as that of the payer
 
   describe('excludes a manual payment with this reference from being posted at the same moment', () => {
     /** The report of a payment, and a manual payment under another id in this report, on different accounts. */
-    async function newPair(): Promise<[Incoming, Incoming]> {
+    async function newPair(): Promise<[PaymentToPost, PaymentToPost]> {
       const [named, account] = [await newAccount(service), await newAccount(service)];
       const { transId, bankId } = newIds();
       const report = incomingReport({
         ...{ TransID: transId, BillRefNumber: named.accountNumber, ThirdPartyTransID: bankId },
         TransTime: '20261129101530',
       });
-      const manual = incomingManual({
+      const manual = manualPaymentToPost({
         ...{ actor: SYSTEM, accountId: account.id, amountMinor: 40_000n, paymentMethodId: 4 },
         ...{ transactionRef: bankId, paymentDate: addDays(today(service.context), -1), bothAreReal: false },
         ...{ externalId: null, metadata: {} },
@@ -597,10 +597,9 @@ describe('another id that the report of a payment has, such as that of the payer
     it.each(['report', 'manual payment'])('in one batch that starts with the %s', async (first) => {
       const pair = await newPair();
       const batch = first === 'report' ? pair : pair.toReversed();
-      const results = await inTransaction(service.context.db, (tx) =>
-        postIncoming(tx, service.context, batch),
-      );
-      expect(results).toEqual([{ outcome: expect.anything() }, { busy: expect.anything() }]);
+      const results = await inTransaction(service.context.db, (tx) => post(tx, service.context, batch));
+      expect([...results.done]).toEqual([[batch[0], { outcome: expect.anything() }]]);
+      expect([...results.notNow.keys()]).toEqual([batch[1]]);
       await expectBooksToBalance(service.context);
     });
 
@@ -608,12 +607,13 @@ describe('another id that the report of a payment has, such as that of the payer
       const pair = await newPair();
       const [earlier, later] = first === 'report' ? pair : pair.toReversed();
       const results = await inTransaction(service.context.db, async (tx) => {
-        await postIncoming(tx, service.context, earlier ? [earlier] : []);
+        await post(tx, service.context, earlier ? [earlier] : []);
         return inTransaction(service.context.db, (other) =>
-          postIncoming(other, service.context, later ? [later] : []),
+          post(other, service.context, later ? [later] : []),
         );
       });
-      expect(results).toEqual([{ busy: expect.anything() }]);
+      expect(results.done.size).toBe(0);
+      expect([...results.notNow.keys()]).toEqual([later]);
       await expectBooksToBalance(service.context);
     });
   });

@@ -10,7 +10,6 @@ import { nextItem, position, type Terms } from '../../src/accounts/schedule/rule
 import { suspendLateAccounts } from '../../src/accounts/status/suspension-commands.ts';
 import { findAccountRow } from '../../src/accounts/store.ts';
 import { toAccount } from '../../src/accounts/view.ts';
-import type { Context } from '../../src/core/context.ts';
 import { addDays, earlier } from '../../src/core/values/dates.ts';
 import { signed } from '../../src/documents/account-statements/allocation-rules.ts';
 import { fullLines, shortLines } from '../../src/documents/account-statements/folding-rules.ts';
@@ -18,7 +17,8 @@ import { quoteAccount, toStatement } from '../../src/documents/account-statement
 import { makeStatement, readCoverage } from '../../src/documents/account-statements/view.ts';
 import { assignPayment, unassignPayment } from '../../src/payments/assignment-commands.ts';
 import { resolveConflict } from '../../src/payments/notifications/conflict-commands.ts';
-import { receiveNotification } from '../../src/payments/posting/commands.ts';
+import { receiveNotification } from '../../src/payments/notifications/receive-commands.ts';
+import type { PostingContext } from '../../src/payments/posting/queue-commands.ts';
 import type { Notification } from '../../src/payments/posting/rules.ts';
 import { reversePayment } from '../../src/payments/reversal-commands.ts';
 import { findManualPayments } from '../../src/payments/store.ts';
@@ -210,8 +210,8 @@ const count = (what: string) => {
   counts[what] = (counts[what] ?? 0) + 1;
 };
 
-async function receive(context: Context, run: Case, reported: Notification) {
-  const receipt = await receiveNotification(context, stage.log, run.queue, reported);
+async function receive(context: PostingContext, reported: Notification) {
+  const receipt = await receiveNotification(context, stage.log, reported);
   return 'outcome' in receipt ? receipt : expect.fail('This provider accepts all money.');
 }
 
@@ -276,7 +276,7 @@ async function take(journal: Journal, next: Step): Promise<void> {
         };
         journal.reported = reported;
         const { status } = await rowOf(run, accountId);
-        const receipt = await run.attempt((context) => receive(context, run, reported));
+        const receipt = await run.attempt((context) => receive(context, reported));
         expect(receipt?.outcome).not.toBe('pending');
         count(`notification ${receipt?.outcome}`);
         const booked = await journal.noteNew();
@@ -289,7 +289,7 @@ async function take(journal: Journal, next: Step): Promise<void> {
       case 'send again': {
         const { reported } = journal;
         if (!reported) return undefined;
-        const receipt = await run.attempt((context) => receive(context, run, reported));
+        const receipt = await run.attempt((context) => receive(context, reported));
         expect(receipt?.outcome).toBe('repeated');
         expect(await journal.noteNew()).toEqual([]);
         return receipt;

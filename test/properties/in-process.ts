@@ -4,8 +4,10 @@ import type { Tx } from '../../src/core/database/db.ts';
 import { AppError } from '../../src/core/http/errors.ts';
 import { createLog, type Log } from '../../src/core/log.ts';
 import { addDays, type PlainDate } from '../../src/core/values/dates.ts';
-import { postIncoming, recordPayment } from '../../src/payments/posting/commands.ts';
-import type { Incoming, Recorded } from '../../src/payments/posting/rules.ts';
+import { postNow } from '../../src/payments/posting/post-commands.ts';
+import type { PostingContext } from '../../src/payments/posting/queue-commands.ts';
+import { recordPayment } from '../../src/payments/posting/record-commands.ts';
+import type { Outcome, PaymentToPost } from '../../src/payments/posting/rules.ts';
 import type { PaymentRow } from '../../src/payments/rules.ts';
 import type { NewPayment } from '../../src/payments/schema.ts';
 import { newCustomer, type TestService } from '../support/harness.ts';
@@ -72,28 +74,24 @@ export async function setStage(service: TestService): Promise<Stage> {
 export class Case {
   readonly stage: Stage;
   readonly tx: Tx;
-  readonly context: Context;
+  readonly context: PostingContext;
   day: PlainDate = START;
 
   constructor(stage: Stage, tx: Tx) {
     this.stage = stage;
     this.tx = tx;
     const clock = { now: () => new Date(`${this.day}T09:00:00Z`) };
-    this.context = { ...stage.context, db: tx, clock };
+    this.context = { ...stage.context, db: tx, clock, queue: this.queue };
   }
 
-  /** Posts incoming payments one at a time, in the case's transaction. */
+  /** Posts payments one at a time, in the case's transaction. */
   readonly queue = {
-    submit: async (incoming: Incoming): Promise<Recorded> => {
-      const [result] = await postIncoming(this.tx, this.context, [incoming]);
-      if (result && 'outcome' in result) return result.outcome;
-      throw result && 'error' in result ? result.error : new Error('Busy, but no other transaction runs.');
-    },
+    submit: (item: PaymentToPost): Promise<Outcome> => postNow(this.tx, this.context, item),
   };
 
   /** Records a payment like staff. */
-  async record(context: Context, actor: Actor, body: NewPayment): Promise<PaymentRow> {
-    const recorded = await recordPayment(context, this.queue, actor, body);
+  async record(context: PostingContext, actor: Actor, body: NewPayment): Promise<PaymentRow> {
+    const recorded = await recordPayment(context, actor, body);
     if ('payment' in recorded) return recorded.payment;
     throw new Error('A payment without an idempotency key was not recorded.');
   }
@@ -104,7 +102,7 @@ export class Case {
 
   /** Runs a command in a savepoint, so that a refused command changes nothing. @returns undefined for a refusal. */
   async attempt<T>(
-    command: (context: Context, actor: Actor) => Promise<T>,
+    command: (context: PostingContext, actor: Actor) => Promise<T>,
     actor = this.stage.actor,
   ): Promise<T | undefined> {
     await sql`savepoint attempt`.execute(this.tx);

@@ -1,13 +1,13 @@
+import type { Insertable } from 'kysely';
 import { formatAccountNumber } from '../../src/accounts/account-number-rules.ts';
-import { type AccountRow, applyEvents, type MoneyEvent } from '../../src/accounts/ledger/rules.ts';
-import { nextItem, termsOf } from '../../src/accounts/schedule/rules.ts';
-import { isToComplete } from '../../src/accounts/status/rules.ts';
-import { isBeyondGrace } from '../../src/accounts/status/suspension-rules.ts';
+import { closeBooks } from '../../src/accounts/ledger/event-rules.ts';
+import { type AccountRow, openBooks, postEvent } from '../../src/accounts/ledger/rules.ts';
 import { type Actor, SYSTEM } from '../../src/core/context.ts';
 import type { ItemResult } from '../../src/core/database/batching.ts';
 import type {
   AccountStatus,
   NotificationOutcome,
+  Notifications,
   PaymentSource,
   StatusCause,
   UserRole,
@@ -29,20 +29,20 @@ import {
 } from '../../src/payments/matching/rules.ts';
 import {
   decideNotification,
-  incomingNotification,
   notificationColumns,
   notificationOf,
+  notificationToPost,
 } from '../../src/payments/notifications/rules.ts';
-import { decideManual, incomingManual } from '../../src/payments/posting/manual-payment-rules.ts';
+import { decideManual, manualPaymentToPost } from '../../src/payments/posting/manual-payment-rules.ts';
 import {
   type Decision,
-  type Facts,
   type KnownNotification,
   type KnownPayment,
   type ManualPayment,
   type Notification,
-  type Plan,
-  type Recorded,
+  type Outcome,
+  type PostedSoFar,
+  type PostingReads,
   type StoredOutcome,
   UNKNOWN_TRANSACTION,
 } from '../../src/payments/posting/rules.ts';
@@ -90,6 +90,7 @@ const SETTINGS = {
 
 const NEW_PAYMENT = 900;
 const NEW_NOTIFICATION = 60;
+const NEW_IDS = { payment: NEW_PAYMENT, notification: NEW_NOTIFICATION };
 const STORED_NOTIFICATION = 50;
 
 /** The plan of every account: a deposit of 100, then 100 a week from 12 October on, 1,000 in total, 7 days of grace. */
@@ -251,32 +252,32 @@ export interface Happened {
 
 /** Decides about a notification of a provider. */
 export function report(known: Report): Happened {
-  const { plan, applied } = decideReport(known);
-  return happened(plan, applied);
+  const { decision, applied } = decideReport(known);
+  return happened(decision, applied, known);
 }
 
 /** Decides about a manual payment. */
 export function record(known: Recording): Happened {
-  const { plan, applied } = decideRecording(known);
-  return happened(plan, applied);
+  const { decision, applied } = decideRecording(known);
+  return happened(decision, applied, known);
 }
 
 /** The rows that are written, with the names of their columns. */
 export function rowsOfReport(known: Report) {
-  return rowsOf(decideReport(known).plan);
+  return rowsOf(decideReport(known).decision);
 }
 
 export function rowsOfRecording(known: Recording) {
-  return rowsOf(decideRecording(known).plan);
+  return rowsOf(decideRecording(known).decision);
 }
 
 /** The names that are locked before the decision, and the account whose number was typed. */
 export function locksOfReport(known: Report) {
-  return locksOf(incomingNotification(notificationFrom(known), REGION));
+  return locksOf(notificationToPost(notificationFrom(known), REGION));
 }
 
 export function locksOfRecording(known: Recording) {
-  return locksOf(incomingManual(manualFrom(known), keepFrom(known)));
+  return locksOf(manualPaymentToPost(manualFrom(known), keepFrom(known)));
 }
 
 /** Reads a stored notification that lacks one of the columns that the parsing of a body fills. */
@@ -284,17 +285,19 @@ export function processStoredWithout(column: 'trans_id' | 'amount_minor' | 'cont
   notificationOf({ ...storedRow(notificationFrom({}), null), [column]: null }, methodCodeOf({}));
 }
 
-function locksOf({ locks, namedAccountId }: ReturnType<typeof incomingManual>) {
+function locksOf({ locks, namedAccountId }: ReturnType<typeof manualPaymentToPost>) {
   return { names: locks, account: accountNameOf(namedAccountId) };
 }
 
 function decideReport(known: Report) {
   const { accounts = {}, payments = [], earlier = [] } = known;
   const notification = notificationFrom(known);
-  const { interpretations } = incomingNotification(notification, REGION);
+  const { interpretations } = notificationToPost(notification, REGION);
   const candidates = interpretations ? findCandidates(interpretations, known) : [];
   const match = interpretations ? decideMatch(candidates, interpretations.referenceIsEmpty) : NO_MATCH;
-  const facts: Facts = {
+  const account = match.accountId === null ? undefined : accountRow(nameOf(match.accountId), accounts);
+  const reads: PostingReads = {
+    newIds: NEW_IDS,
     known: {
       ...UNKNOWN_TRANSACTION,
       payments: payments.map(knownPayment),
@@ -307,9 +310,8 @@ function decideReport(known: Report) {
         ? suggestedCustomers(notification, candidates, known)
         : [],
     alike: [],
-    account: match.accountId === null ? undefined : accountRow(nameOf(match.accountId), accounts),
   };
-  return settle(decideNotification(notification, facts, SETTINGS), facts.account, known);
+  return settle((earlier) => decideNotification(notification, reads, earlier, SETTINGS), account, known);
 }
 
 /** The notification itself, if it is stored already. */
@@ -335,7 +337,9 @@ function storedWords({
 function decideRecording(known: Recording) {
   const { accounts = {}, payments = [], earlier = [], on = 'A', onStatement, sameExternalId } = known;
   const manual = manualFrom(known);
-  const facts: Facts = {
+  const account = on === 'an unknown account' ? undefined : accountRow(on, accounts);
+  const reads: PostingReads = {
+    newIds: NEW_IDS,
     known: {
       payments: payments.map(knownPayment),
       similar: [],
@@ -346,12 +350,11 @@ function decideRecording(known: Recording) {
     match: NO_MATCH,
     suggestedCustomerIds: [],
     alike: [],
-    account: on === 'an unknown account' ? undefined : accountRow(on, accounts),
     ...(sameExternalId && { sameExternalId: knownPayment({ kind: 'manual', ...sameExternalId }) }),
     ...(known.idempotencyKey === 'answered' && { answer: { status: 201, answer: '{"id":41}' } }),
     ...(known.idempotencyKey === 'used with another body' && { answer: usedWithAnotherBody() }),
   };
-  return settle(decideManual(manual, keepFrom(known), facts, SETTINGS), facts.account, known);
+  return settle((earlier) => decideManual(manual, keepFrom(known), reads, earlier, SETTINGS), account, known);
 }
 
 type NotificationToInsert = ReturnType<typeof rowsOf>['notifications'][number];
@@ -361,72 +364,68 @@ interface Applied {
   accountBecomes: AccountStatus | undefined;
 }
 
-/** Applies the decision to the books, after the earlier payments of the batch, as the command does. */
+/** Decides after the earlier payments of the batch, and applies the decision to the books, as the command does. */
 function settle(
-  decision: Decision,
+  decide: (earlier: PostedSoFar) => Decision,
   account: AccountRow | undefined,
   { earlierInBatch = [], accounts = {} }: Pick<Report, 'earlierInBatch' | 'accounts'>,
-): { plan: Plan; applied?: Applied } {
-  const plan = typeof decision === 'function' ? decision(NEW_PAYMENT) : decision;
-  if (!plan.event) return { plan };
-  const books = new Map(account && [[account.id, account]]);
-  const events = [...earlierInBatch.map((amount) => earlierEvent(amount, account)), plan.event];
-  const { refusals, entries, books: after } = applyEvents(books, events);
-  const refusal = refusals.at(-1);
-  if (refusal && plan.planIfFull) return settle(plan.planIfFull(), undefined, {});
-  if (refusal) return { plan: { result: { error: refusal } } };
-  const own = entries.filter(({ position }) => position === events.length);
-  const paid = account && after.get(account.id)?.paid_minor;
+): { decision: Decision; applied?: Applied } {
+  const earlier: PostedSoFar = {
+    books: openBooks(new Map(account && [[account.id, account]])),
+    payments: [],
+  };
+  for (const amount of earlierInBatch) postEarlier(amount, account, earlier);
+  const decision = decide(earlier);
+  if (!decision.event) return { decision };
+  const refusal = postEvent(earlier.books, decision.event);
+  if (refusal) return { decision: { result: { error: refusal } } };
+  const own = earlier.books.entries.filter(({ position }) => position === earlier.books.count);
+  const { suspendedBy } = (account && accounts[nameOf(account.id)]) ?? {};
+  const cause: StatusCause | null = suspendedBy === 'the policy' ? 'non_payment' : null;
+  const histories = new Map(account && [[account.id, { cause, completedFrom: undefined }]]);
+  const [written] = closeBooks(earlier.books, histories, TODAY).accounts;
+  const movesAccount = decision.event.movements.some(({ accountId }) => accountId === account?.id);
+  const becomes = movesAccount && written?.status !== account?.status ? written?.status : undefined;
   return {
-    plan,
+    decision,
     applied: {
       ledger: Object.fromEntries(own.map((one) => [one.ledger_account, one.amount_minor / 100])),
-      accountBecomes:
-        account && paid !== undefined
-          ? statusAfter({ ...account, paid_minor: paid }, accounts[nameOf(account.id)])
-          : undefined,
+      accountBecomes: becomes,
     },
   };
 }
 
-function earlierEvent(amount: number, account: AccountRow | undefined): MoneyEvent {
-  const facts: Facts = {
+function postEarlier(amount: number, account: AccountRow | undefined, earlier: PostedSoFar): void {
+  const reads: PostingReads = {
+    newIds: { payment: NEW_PAYMENT - 1, notification: NEW_NOTIFICATION - 1 },
     known: UNKNOWN_TRANSACTION,
     methods: paymentMethods(),
     match: NO_MATCH,
     suggestedCustomerIds: [],
     alike: [],
-    account,
   };
   const manual = manualFrom({
     amount,
     reference: null,
     on: account ? nameOf(account.id) : 'an unknown account',
   });
-  const decision = decideManual(manual, undefined, facts, SETTINGS);
-  const plan = typeof decision === 'function' ? decision(NEW_PAYMENT - 1) : decision;
-  if (!plan.event) throw new Error('The earlier payment of the batch is refused.');
-  return plan.event;
+  const { event } = decideManual(manual, undefined, reads, earlier, SETTINGS);
+  if (!event || postEvent(earlier.books, event))
+    throw new Error('The earlier payment of the batch is refused.');
 }
 
-/** The status that the commands give to the account after its books have changed, if it is another one. */
-function statusAfter(account: AccountRow, { suspendedBy }: AccountWords = {}): AccountStatus | undefined {
-  const paidMinor = BigInt(account.paid_minor);
-  if (isToComplete(account.status, paidMinor, BigInt(account.total_minor))) return 'completed';
-  const cause: StatusCause | null = suspendedBy === 'the policy' ? 'non_payment' : null;
-  if (account.status !== 'suspended' || cause !== 'non_payment') return undefined;
-  const dueDate = nextItem(termsOf(account), paidMinor)?.date ?? null;
-  return isBeyondGrace({ ...account, next_due_date: dueDate }, TODAY) ? undefined : 'active';
-}
-
-function happened(plan: Plan, applied: Applied | undefined): Happened {
-  const { payments, notifications, stored, changes, answers } = rowsOf(plan);
-  const { link, rematch, unlinkPaymentId, repeatAfterReversal } = plan;
+function happened(
+  decision: Decision,
+  applied: Applied | undefined,
+  known: Pick<Report, 'payments'>,
+): Happened {
+  const { payments, notifications, stored, changes, answers } = rowsOf(decision);
+  const { repeatedAfterReversal } = decision;
   if (payments.length > 1 || notifications.length + (stored ? 1 : 0) > 1)
     throw new Error('A decision writes at most one payment and one notification.');
   const [payment] = payments;
   const [outcome = stored?.outcome] = notifications.map(outcomeOf);
-  const result = resultOf(plan.result, outcome);
+  const result = resultOf(decision.result, outcome);
   return {
     ...result,
     ...(payment && {
@@ -438,18 +437,25 @@ function happened(plan: Plan, applied: Applied | undefined): Happened {
     ...(outcome && outcome.flags.length > 0 && { flags: outcome.flags }),
     ...(applied && { ledger: applied.ledger }),
     ...(applied?.accountBecomes && { accountBecomes: applied.accountBecomes }),
-    ...(link && { givesTransactionTo: link.paymentId }),
-    ...(rematch && {
-      rematches: rematch.paymentId,
-      ...(rematch.match_method && { by: rematch.match_method }),
-      ...{ account: accountNameOf(rematch.accountId) },
-    }),
-    ...(unlinkPaymentId !== undefined && { takesTransactionFrom: unlinkPaymentId }),
+    ...changeOf(decision, known),
     ...(notifications.length > 0 && { stores: 'a notification' }),
     ...(stored && { stores: `the outcome of notification ${stored.id}` as const }),
-    ...(repeatAfterReversal && { flagsFirstNotification: true }),
+    ...(repeatedAfterReversal && { flagsFirstNotification: true }),
     ...(answers.length > 0 && { keepsAnswer: true }),
     ...(changes.length > 0 && { publishes: changes.map(({ type }) => type) }),
+  };
+}
+
+/** What happens to the payment that was in the books. */
+function changeOf({ payments: [changed] = [] }: Decision, { payments = [] }: Pick<Report, 'payments'>) {
+  const before = payments.map(knownPayment).find(({ id }) => id === changed?.id);
+  if (!changed || !before) return {};
+  if (changed.provider === null) return { takesTransactionFrom: changed.id };
+  if (before.provider === null) return { givesTransactionTo: changed.id };
+  return {
+    rematches: changed.id,
+    ...(changed.match_method && { by: changed.match_method }),
+    account: accountNameOf(changed.account_id),
   };
 }
 
@@ -465,8 +471,7 @@ function outcomeOf(row: NotificationToInsert): StoredOutcome {
 }
 
 /** The answer to the caller. It must be the same as the outcome that is stored. */
-function resultOf(result: ItemResult<Recorded>, stored: StoredOutcome | undefined): Happened {
-  if ('busy' in result) throw new Error('A decision is never busy.');
+function resultOf(result: ItemResult<Outcome>, stored: StoredOutcome | undefined): Happened {
   if ('error' in result) return refused(result.error);
   const recorded = result.outcome;
   if ('refusal' in recorded) return { outcome: 'refused', refusal: recorded.refusal };
@@ -495,24 +500,15 @@ function paymentOf(id: number | null): Pick<Happened, 'payment'> {
   return { payment: id === NEW_PAYMENT ? 'new' : id };
 }
 
-function rowsOf({ rows, event, conflict, stored, link }: Plan) {
+function rowsOf({ rows, event, payments = [], notifications: [outcome] = [] }: Decision) {
   const all = [rows ?? {}, event?.rows ?? {}];
+  const [link] = payments.filter(({ provider }) => provider !== null);
   return {
-    payments: all.flatMap(({ payments = [] }) => payments),
-    notifications: [
-      ...all.flatMap(({ notifications = [] }) => notifications),
-      ...(conflict ? [conflict.row] : []),
-    ],
-    stored,
-    link: link && {
-      id: link.paymentId,
-      provider: link.notification.provider,
-      transId: link.notification.transId,
-    },
-    changes: [
-      ...all.flatMap(({ changes = [] }) => changes),
-      ...(conflict ? [conflict.changeOf(NEW_NOTIFICATION)] : []),
-    ],
+    payments: all.flatMap((one) => one.payments ?? []),
+    notifications: all.flatMap((one) => one.notifications ?? []).map(withoutId),
+    stored: outcome && storedOutcome(outcome),
+    link: link && { id: link.id, provider: link.provider, transId: link.provider_trans_id },
+    changes: all.flatMap(({ changes = [] }) => changes),
     answers: all.flatMap(({ idempotency_keys: keys = [] }) => keys),
     money: event && {
       event: event.event,
@@ -521,6 +517,15 @@ function rowsOf({ rows, event, conflict, stored, link }: Plan) {
       contra: event.contra,
     },
   };
+}
+
+function withoutId({ id, ...row }: Insertable<Notifications>) {
+  if (id !== NEW_NOTIFICATION) throw new Error('A new notification has the id that was taken for it.');
+  return row;
+}
+
+function storedOutcome({ id, ...outcome }: StoredOutcome & { id: number }) {
+  return { id, outcome };
 }
 
 function notificationFrom(known: Report): Notification {
@@ -734,6 +739,7 @@ function knownPayment(words: PaymentWords): KnownPayment {
     updated_at: words.isTouched ? LATER : NOW.toISOString(),
     recorder_role: role,
     key_permissions: permissions && [...permissions],
+    awaits_approval: false,
   };
 }
 
@@ -761,7 +767,7 @@ function knownNotification(words: EarlierWords): KnownNotification {
   };
 }
 
-function paymentMethods(): Facts['methods'] {
+function paymentMethods(): PostingReads['methods'] {
   const columns = { import_id: null, created_at: NOW.toISOString(), updated_at: NOW.toISOString() };
   return [
     { ...columns, id: 1, code: 'mobile_money', name: 'Mobile money', active: true, cash: false },

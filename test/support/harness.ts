@@ -15,6 +15,7 @@ import { createLog } from '../../src/core/log.ts';
 import type { TimeLimits } from '../../src/core/time-limits.ts';
 import { addDays } from '../../src/core/values/dates.ts';
 import { createTasks, runMinuteJobs } from '../../src/jobs.ts';
+import { openPostingQueue, type PostingContext } from '../../src/payments/posting/queue-commands.ts';
 import { type JobQueue, startJobQueue } from '../../src/platform/jobs/queue.ts';
 import { createSettableClock, type SettableClock } from '../../src/platform/test-clock/settable-clock.ts';
 import { CREDENTIAL_CACHE, createAccessTokens } from '../../src/staff/auth/access-tokens.ts';
@@ -33,7 +34,7 @@ import { PATIENCE } from './waiting.ts';
 
 /** The production app on its own database. It listens on a free port, and tests call it over HTTP. */
 export interface TestService {
-  context: Context;
+  context: PostingContext;
   app: HttpServer;
   /** The parts from which the app was built. */
   parts: AppParts;
@@ -132,7 +133,8 @@ export async function startTestService(
   const log = createLog(config);
   const redis = config.REDIS_URL === '' ? undefined : openRedis(config.REDIS_URL, config.limits, log);
   const secret = config.JWT_SECRET || 'a secret of the tests, 32 bytes long';
-  const context: Context = { db: pools.db, clock, config, currency: currencyOf(config), secret };
+  const withoutQueue: Context = { db: pools.db, clock, config, currency: currencyOf(config), secret };
+  const context = { ...withoutQueue, queue: openPostingQueue(withoutQueue) };
   const parts: AppParts = {
     ...pools,
     context,
@@ -215,9 +217,10 @@ export async function startInstance(
   const log = createLog(config);
   const redis = config.REDIS_URL === '' ? undefined : openRedis(config.REDIS_URL, config.limits, log);
   const { testClock, ...parts } = service.parts;
+  const context = { ...service.context, config, secret: config.JWT_SECRET || service.context.secret };
   const app = buildApp({
     ...parts,
-    context: { ...service.context, config, secret: config.JWT_SECRET || service.context.secret },
+    context: { ...context, queue: openPostingQueue(context) },
     horizon: createHorizonReader(parts.context.db),
     log,
     redis,

@@ -29,6 +29,7 @@ const WITHOUT_ROLE: Record<string, string> = {
   'src/changes/events/feed-horizon.ts': 'finds the id up to which the feed is complete',
   'src/changes/events/feed.ts': 'looks for new events on behalf of all readers',
   'src/changes/events/server-sent-events.ts': 'writes events as Server-Sent Events',
+  'src/payments/locks.ts': 'states the order of the locks for which transactions wait, and takes them',
   'src/staff/users/passwords.ts': 'hashes passwords in threads',
 };
 

@@ -1,7 +1,67 @@
 import { type ChangeRow, event, eventRow } from '../../changes/events/change-rules.ts';
+import { SYSTEM } from '../../core/context.ts';
 import { addPeriods, type PlainDate } from '../../core/values/dates.ts';
+import { changesForPaidAmount, rowsOfChange, type StatusHistory } from '../status/change-rules.ts';
 import { isStatusIn } from '../status/rules.ts';
-import type { AccountRow, BooksToWrite, MoneyEvent, NewBooks } from './rules.ts';
+import type {
+  AccompanyingRows,
+  AccountRow,
+  BooksToWrite,
+  LedgerRows,
+  MoneyEvent,
+  NewBooks,
+  RunningBooks,
+} from './rules.ts';
+
+/**
+ * The rows of all posted events. An account whose paid amount now requires another status changes to it, once for all events.
+ *
+ * @param histories - of the accounts whose status `needsHistory`.
+ * @param further - rows that belong to no event. Their changes belong to no account.
+ */
+export function closeBooks(
+  { accounts, changed, posted, entries, count }: RunningBooks,
+  histories: ReadonlyMap<number, StatusHistory>,
+  today: PlainDate,
+  further: readonly AccompanyingRows[] = [],
+): LedgerRows {
+  const furtherChanges = further.flatMap((rows) => rows.changes ?? []);
+  const { changes, books } = numberChanges(accounts, changed, posted, furtherChanges);
+  const statusRows: NonNullable<LedgerRows['rows']['account_status_changes']> = [];
+  const written = [...books].map(([id, columns]) => {
+    const before = accounts.get(id);
+    if (!before) throw new Error(`Account ${id} is not locked.`);
+    let account = { ...before, ...columns, next_due_date: nextDueDate(before, columns.paid_minor) };
+    const cause = posted.findLast((event) => movesMoney(event, id));
+    const moves = cause ? changesForPaidAmount(account, histories.get(id), cause.event, today) : [];
+    for (const move of moves) {
+      const made = rowsOfChange(SYSTEM, account, { ...move, date: today });
+      account = made.account;
+      statusRows.push(made.row);
+      changes.push(...made.changes);
+    }
+    const { event_count, status, status_reason } = account;
+    return { ...columns, event_count, status, status_reason };
+  });
+  const rows = [...further, ...posted.flatMap((event) => event.rows ?? [])];
+  return {
+    count,
+    entries,
+    accounts: written,
+    rows: {
+      payments: rows.flatMap(({ payments = [] }) => payments),
+      notifications: rows.flatMap(({ notifications = [] }) => notifications),
+      idempotency_keys: rows.flatMap(({ idempotency_keys = [] }) => idempotency_keys),
+      account_status_changes: statusRows,
+      changes,
+    },
+  };
+}
+
+/** Whether the event moves money on the account. An event that opens, cancels or writes off an account moves no money. */
+function movesMoney({ movements }: MoneyEvent, accountId: number): boolean {
+  return movements.some((one) => one.accountId === accountId && 'amountMinor' in one.movement);
+}
 
 /**
  * Sets the account version of each change row, and adds rows for accounts whose due date or credit has changed.

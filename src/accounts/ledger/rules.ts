@@ -101,6 +101,15 @@ export interface NewEntry {
 
 export type BooksToWrite = NewBooks & Pick<AccountRow, 'event_count'>;
 
+/** Everything that the SQL statement of the ledger writes. */
+export interface LedgerRows {
+  /** The number of events, with those that were refused: the `position` of an entry counts them. */
+  count: number;
+  entries: NewEntry[];
+  accounts: (BooksToWrite & Pick<AccountRow, 'status' | 'status_reason'>)[];
+  rows: AccompanyingRows & RowsOf<'account_status_changes'>;
+}
+
 interface AppliedEvents {
   /** The error of each event that does not pass the checks of an account; undefined for an event to write. */
   refusals: (AppError | undefined)[];
@@ -119,16 +128,44 @@ export function applyEvents(
   accounts: ReadonlyMap<number, BooksRow>,
   events: readonly MoneyEvent[],
 ): AppliedEvents {
-  const books = new Map<number, NewBooks>();
-  const entries: NewEntry[] = [];
-  const refusals = events.map((event, at) => {
-    const applied = applyEvent(accounts, books, event, at + 1);
-    if (applied instanceof AppError) return applied;
-    for (const account of applied.books) books.set(account.id, account);
-    entries.push(...applied.entries);
-    return undefined;
-  });
-  return { refusals, entries, books };
+  const running = openBooks(accounts);
+  const refusals = events.map((event) => postEvent(running, event));
+  return { refusals, entries: running.entries, books: running.changed };
+}
+
+/** The books of accounts while a transaction posts one event after another. */
+export interface RunningBooks<Account extends BooksRow = AccountRow> {
+  /** As they were before the first event. The transaction has locked them. */
+  readonly accounts: ReadonlyMap<number, Account>;
+  /** The new books of the accounts that the posted events have changed. */
+  readonly changed: Map<number, NewBooks>;
+  readonly posted: MoneyEvent[];
+  readonly entries: NewEntry[];
+  /** The number of events, with those that were refused. */
+  count: number;
+}
+
+export function openBooks<Account extends BooksRow>(
+  accounts: ReadonlyMap<number, Account>,
+): RunningBooks<Account> {
+  return { accounts, changed: new Map(), posted: [], entries: [], count: 0 };
+}
+
+/** The books of an account after the events posted so far. Undefined for an account that the transaction has not locked. */
+export function runningBooksOf({ accounts, changed }: RunningBooks, id: number): AccountBooks | undefined {
+  const account = accounts.get(id);
+  return account && booksOf({ ...account, ...changed.get(id) });
+}
+
+/** Posts an event. @returns the error if the event does not pass the checks of an account; it then changes nothing. */
+export function postEvent(running: RunningBooks<BooksRow>, event: MoneyEvent): AppError | undefined {
+  running.count += 1;
+  const applied = applyEvent(running.accounts, running.changed, event, running.count);
+  if (applied instanceof AppError) return applied;
+  for (const account of applied.books) running.changed.set(account.id, account);
+  running.entries.push(...applied.entries);
+  running.posted.push(event);
+  return undefined;
 }
 
 /** @param books - the accounts that earlier events of the batch have changed. */

@@ -4,33 +4,36 @@ import type { Tx } from '../../core/database/db.ts';
 import { insertRows, rowsAsJson } from '../../core/database/rows.ts';
 import { run } from '../../core/database/statements.ts';
 import type { DB } from '../../core/database/tables.ts';
-import type { AccompanyingRows, AccountRow, BooksToWrite, NewEntry } from './rules.ts';
+import type { AccountRow, LedgerRows } from './rules.ts';
 
 const ACCOUNTS = 'select * from accounts where id = any($1::bigint[]) order by id';
 
 /**
- * Locks accounts in the order of their ids, and waits while another transaction has locked one. To avoid deadlocks, lock payment
- * references first, then accounts, then payments. `no key update` does not block foreign keys, so inserts that refer to an
+ * Locks accounts in the order of their ids, and waits while another transaction has locked one. payments/locks.ts states the order
+ * of all locks. `no key update` does not block foreign keys, so inserts that refer to an
  * account never wait.
  */
 export async function lockAccounts(tx: Tx, ids: readonly number[]): Promise<Map<number, AccountRow>> {
+  if (ids.length === 0) return new Map();
   const rows = await run<AccountRow>(tx, `${ACCOUNTS} for no key update`, [ids]);
   return new Map(rows.map((row) => [row.id, row]));
 }
 
 /** Like `lockAccounts`, but skips accounts that another transaction has locked. */
-export async function tryLockAccounts(tx: Tx, ids: readonly number[]): Promise<Map<number, AccountRow>> {
+export async function takeFreeAccounts(tx: Tx, ids: readonly number[]): Promise<Map<number, AccountRow>> {
+  if (ids.length === 0) return new Map();
   const rows = await run<AccountRow>(tx, `${ACCOUNTS} for no key update skip locked`, [ids]);
   return new Map(rows.map((row) => [row.id, row]));
 }
 
 export async function findExistingAccounts(tx: Tx, ids: readonly number[]): Promise<Set<number>> {
+  if (ids.length === 0) return new Set();
   const { rows } = await sql<{ id: number }>`
     select id from accounts where id = any(${[...ids]}::bigint[])`.execute(tx);
   return new Set(rows.map(({ id }) => id));
 }
 
-/** The tables of `AccompanyingRows`, and the columns that are written. */
+/** The tables of `LedgerRows`, and the columns that are written. */
 const WRITTEN = {
   payments: [
     'id',
@@ -55,6 +58,7 @@ const WRITTEN = {
     'updated_at',
   ],
   notifications: [
+    'id',
     'provider',
     'source',
     'provider_statement_id',
@@ -78,13 +82,23 @@ const WRITTEN = {
     'processed_at',
   ],
   idempotency_keys: ['caller', 'path', 'key', 'body_hash', 'status', 'answer'],
-} as const satisfies { [T in keyof Omit<AccompanyingRows, 'changes'>]-?: readonly (keyof DB[T])[] };
+  account_status_changes: [
+    'account_id',
+    'from_status',
+    'to_status',
+    'reason',
+    'cause',
+    'actor_user_id',
+    'api_key_id',
+    'changed_on',
+  ],
+} as const satisfies { [T in keyof Omit<LedgerRows['rows'], 'changes'>]-?: readonly (keyof DB[T])[] };
 
 type WrittenTable = keyof typeof WRITTEN;
 const WRITTEN_TABLES = Object.keys(WRITTEN) as WrittenTable[];
 
 /**
- * The SQL of `writeEvents`, by the tables that get rows. The SQL leaves out the other tables, because an insert without rows
+ * The SQL of `ledgerStatement`, by the tables that get rows. The SQL leaves out the other tables, because an insert without rows
  * costs the same as an insert of one row.
  */
 const statements = new Map<string, string>();
@@ -117,7 +131,8 @@ function makeStatement(tables: readonly WrittenTable[], hasChanges: boolean): st
       order by e.position)
     update accounts a set paid_minor = b.paid_minor, receivable_minor = b.receivable_minor,
       credit_minor = b.credit_minor, written_off_minor = b.written_off_minor, paid_month = b.paid_month,
-      paid_month_minor = b.paid_month_minor, event_count = b.event_count, updated_at = business_now()
+      paid_month_minor = b.paid_month_minor, event_count = b.event_count, status = b.status,
+      status_reason = b.status_reason, updated_at = business_now()
     from json_populate_recordset(null::accounts, $3::json) b
     where a.id = b.id
     returning a.id, a.next_due_date, a.updated_at`;
@@ -126,26 +141,21 @@ function makeStatement(tables: readonly WrittenTable[], hasChanges: boolean): st
 /** The columns that PostgreSQL computes when the books of an account are written. */
 type DerivedColumns = Pick<AccountRow, 'id' | 'next_due_date' | 'updated_at'>;
 
-/**
- * Writes the rows, the entries and the account books of money events with one SQL statement.
- * @param count - the number of events in the batch, including refused ones, because the `position` of an entry counts them.
- */
-export function writeEvents(
-  tx: Tx,
-  {
-    count,
-    entries,
-    books,
-    rows,
-  }: { count: number; entries: NewEntry[]; books: BooksToWrite[]; rows: AccompanyingRows },
-): Promise<DerivedColumns[]> {
+/** The SQL statement that writes the rows, the entries and the account books of money events. */
+export function ledgerStatement({ count, entries, accounts, rows }: LedgerRows) {
   const tables = WRITTEN_TABLES.filter((table) => rows[table]?.length);
   const { changes = [] } = rows;
-  return run<DerivedColumns>(tx, statementFor(tables, changes.length > 0), [
+  const values = [
     count,
     rowsAsJson(entries),
-    rowsAsJson(books),
+    rowsAsJson(accounts),
     ...tables.map((table) => rowsAsJson(rows[table])),
     ...(changes.length > 0 ? [rowsAsJson(changes)] : []),
-  ]);
+  ];
+  return { text: statementFor(tables, changes.length > 0), values };
+}
+
+export function writeLedger(tx: Tx, ledger: LedgerRows): Promise<DerivedColumns[]> {
+  const { text, values } = ledgerStatement(ledger);
+  return run<DerivedColumns>(tx, text, values);
 }

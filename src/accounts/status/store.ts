@@ -1,10 +1,11 @@
 import { type Insertable, sql } from 'kysely';
-import type { Actor } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/database/db.ts';
+import { run } from '../../core/database/statements.ts';
 import type { AccountStatus, AccountStatusChanges, Row, StatusCause } from '../../core/database/tables.ts';
 import { fetchPage } from '../../core/lists/page.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
+import type { StatusHistory } from './change-rules.ts';
 
 type AccountRow = Row<'accounts'>;
 
@@ -21,42 +22,44 @@ export function updateStatus(tx: Tx, id: number, changes: StatusColumns): Promis
     .executeTakeFirstOrThrow();
 }
 
-/** Inserts status changes that one actor made on one business day. */
 export async function insertStatusChanges(
   tx: Tx,
-  actor: Actor,
-  day: PlainDate,
-  changes: readonly Omit<Insertable<AccountStatusChanges>, 'actor_user_id' | 'api_key_id' | 'changed_on'>[],
+  changes: Insertable<AccountStatusChanges>[],
 ): Promise<void> {
-  const made = { actor_user_id: actor.userId, api_key_id: actor.apiKey?.id ?? null, changed_on: day };
-  await tx
-    .insertInto('account_status_changes')
-    .values(changes.map((change) => ({ ...change, ...made })))
-    .execute();
+  await tx.insertInto('account_status_changes').values(changes).execute();
 }
 
-/** The status before the latest completion of an account, and the cause of that status. */
-export async function findCompletion(tx: Tx, accountId: number) {
-  const { rows } = await sql<{ from_status: AccountStatus | null; cause: StatusCause | null }>`
-    select h.from_status, (
-      select before.cause from account_status_changes before
-      where before.account_id = h.account_id and before.id < h.id order by before.id desc limit 1) as cause
-    from account_status_changes h
-    where h.account_id = ${accountId} and h.to_status = 'completed'
-    order by h.id desc limit 1`.execute(tx);
-  return rows[0];
-}
-
-/** Why the suspension policy changed an account to its present status. Null if something else changed the status. */
-export async function findCause(tx: Tx, accountId: number): Promise<StatusCause | null> {
-  const last = await tx
-    .selectFrom('account_status_changes')
-    .select('cause')
-    .where('account_id', '=', accountId)
-    .orderBy('id', 'desc')
-    .limit(1)
-    .executeTakeFirst();
-  return last?.cause ?? null;
+/** Finds, for each account, what its earlier changes say about its present status. The transaction has locked the accounts. */
+export async function findStatusHistories(
+  tx: Tx,
+  accountIds: readonly number[],
+): Promise<Map<number, StatusHistory>> {
+  if (accountIds.length === 0) return new Map();
+  const rows = await run<{
+    id: number;
+    cause: StatusCause | null;
+    from: AccountStatus | null;
+    cause_before: StatusCause | null;
+  }>(
+    tx,
+    `select a.id, last.cause, completion.from_status as from, before.cause as cause_before
+    from unnest($1::bigint[]) as a (id)
+    left join lateral (
+      select cause from account_status_changes where account_id = a.id order by id desc limit 1) last on true
+    left join lateral (
+      select id, from_status from account_status_changes where account_id = a.id and to_status = 'completed'
+      order by id desc limit 1) completion on true
+    left join lateral (
+      select cause from account_status_changes where account_id = a.id and id < completion.id
+      order by id desc limit 1) before on true`,
+    [accountIds],
+  );
+  return new Map(
+    rows.map(({ id, cause, from, cause_before: causeBefore }) => [
+      id,
+      { cause, completedFrom: from === null ? undefined : { status: from, cause: causeBefore } },
+    ]),
+  );
 }
 
 interface ShownChange {

@@ -1,22 +1,28 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { AppError, unavailable } from '../http/errors.ts';
-import { type BatcherOptions, createBatcher, type ItemResult, runIsolated } from './batching.ts';
+import { type BatcherOptions, createBatcher, runIsolated } from './batching.ts';
 
 type Run = BatcherOptions<string, string>['run'];
 
 /** A `run` whose batches end when the test calls `end`. */
 function controlled() {
   const batches: string[][] = [];
-  const ends: ((results?: ItemResult<string>[]) => void)[] = [];
+  const ends: (() => void)[] = [];
   const run: Run = (items) => {
     batches.push([...items]);
     return new Promise((resolve) => {
-      ends.push((results = items.map((item) => ({ outcome: `${item} done` }))) => resolve(results));
+      const done = new Map(items.map((item) => [item, { outcome: `${item} done` }]));
+      ends.push(() => resolve({ done, notNow: new Map() }));
     });
   };
-  return { batches, run, end: (n: number, results?: ItemResult<string>[]) => ends[n]?.(results) };
+  return { batches, run, end: (n: number) => ends[n]?.() };
 }
+
+const miss = (items: readonly string[]) => ({
+  done: new Map(),
+  notNow: new Map(items.map((item) => [item, 'its lock'])),
+});
 
 const batcher = (run: Run, options: Partial<BatcherOptions<string, string>> = {}) =>
   createBatcher<string, string>({
@@ -27,6 +33,7 @@ const batcher = (run: Run, options: Partial<BatcherOptions<string, string>> = {}
     maxInFlight: 2,
     maxItems: 10,
     patienceMs: 3_600_000,
+    errorOfMissed: async (item, lock) => new Error(`${item} missed ${lock}`),
     ...options,
   });
 
@@ -99,24 +106,27 @@ describe('a batcher', () => {
     expect(await Promise.all(all)).toEqual(['a done', 'b done', 'c done']);
   });
 
-  it('tries a busy item again until it succeeds', async () => {
+  it('tries an item that missed a lock again until it succeeds', async () => {
     let tries = 0;
     const run: Run = async (items) =>
-      items.map((item) => (++tries < 4 ? { busy: unavailable(new Error('held'), 1) } : { outcome: item }));
+      ++tries < 4
+        ? miss(items)
+        : { done: new Map(items.map((item) => [item, { outcome: item }])), notNow: new Map() };
     expect(await batcher(run).submit('a')).toBe('a');
     expect(tries).toBe(4);
   });
 
-  it('fails an item that stays busy, with the error in its result', async () => {
+  it('fails an item that misses its lock for too long, with the error for this lock', async () => {
     let nowMs = 0;
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
     let tries = 0;
     const run: Run = async (items) => {
       tries += 1;
       nowMs += 50;
-      return items.map(() => ({ busy: unavailable(new Error('held'), 7) }));
+      return miss(items);
     };
-    const refused = await batcher(run, { patienceMs: 200 })
+    const errorOfMissed = async () => unavailable(new Error('held'), 7);
+    const refused = await batcher(run, { patienceMs: 200, errorOfMissed })
       .submit('a')
       .catch((error: unknown) => error)
       .finally(() => clock.mockRestore());
@@ -126,7 +136,7 @@ describe('a batcher', () => {
 });
 
 describe('a batch that fails', () => {
-  const failing: Run = async (items) => {
+  const failing = async (items: readonly string[]) => {
     if (items.includes('bad')) throw new Error(`${items.length} failed`);
     return items.map((outcome) => ({ outcome }));
   };

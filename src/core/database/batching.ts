@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type AppError, unavailable } from '../http/errors.ts';
+import { unavailable } from '../http/errors.ts';
 import { addTo } from '../values/counts.ts';
 import type { Tx } from './db.ts';
 import { inSavepoint } from './transactions.ts';
@@ -20,15 +20,18 @@ export interface Batcher<Item, Outcome> {
   close(): Promise<void>;
 }
 
-/**
- * The result of one item: its outcome, its error, or `busy` if another transaction holds a lock that the item needs. A busy item
- * is tried again. If it stays busy, it fails with the error in `busy`.
- */
-export type ItemResult<Outcome> = { outcome: Outcome } | { error: unknown } | { busy: AppError };
+export type ItemResult<Outcome> = { outcome: Outcome } | { error: unknown };
+
+export interface BatchResults<Item, Outcome> {
+  done: ReadonlyMap<Item, ItemResult<Outcome>>;
+  /** The items that missed a lock that another transaction holds, with the name of this lock. Nothing was done for them. */
+  notNow: ReadonlyMap<Item, string>;
+}
 
 export interface BatcherOptions<Item, Outcome> {
-  /** Runs a batch. @returns the results in the order of the items. */
-  run(items: readonly Item[]): Promise<ItemResult<Outcome>[]>;
+  run(items: readonly Item[]): Promise<BatchResults<Item, Outcome>>;
+  /** Makes the error of an item that missed a lock for too long. */
+  errorOfMissed(item: Item, lock: string): Promise<unknown>;
   /** Items that share a key never run in two batches at once. */
   keysOf(item: Item): readonly string[];
   /** Whether a batch that failed with the error certainly changed nothing. If so, its items run again, one by one. */
@@ -36,16 +39,16 @@ export interface BatcherOptions<Item, Outcome> {
   largestBatch: number;
   maxInFlight: number;
   maxItems: number;
-  /** How long a busy item is retried. */
+  /** How long an item that missed a lock is retried. */
   patienceMs: number;
 }
 
 interface Entry<Item, Outcome> {
   item: Item;
   keys: readonly string[];
-  /** The time of `performance.now` after which a busy item is not retried. */
+  /** The time of `performance.now` after which an item that missed a lock is not retried. */
   untilMs: number;
-  timesBusy: number;
+  timesMissed: number;
   resolve(outcome: Outcome): void;
   reject(error: unknown): void;
 }
@@ -73,7 +76,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
         item,
         keys,
         untilMs: performance.now() + patienceMs,
-        timesBusy: 0,
+        timesMissed: 0,
         resolve,
         reject,
       });
@@ -115,13 +118,22 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
   async function runBatch(batch: Queued[]): Promise<void> {
     const untilMs = Math.max(...batch.map((entry) => entry.untilMs));
     const items = batch.map(({ item }) => item);
-    const results = await runIsolated(items, options.run, options.changedNothing, untilMs);
+    const results = await runIsolated(items, runEach, options.changedNothing, untilMs);
     for (const [at, entry] of batch.entries()) finish(entry, results[at]);
   }
 
-  function finish(entry: Queued, result: ItemResult<Outcome> | undefined): void {
-    if (result && 'busy' in result) {
-      void tryLater(entry, result.busy);
+  async function runEach(items: readonly Item[]): Promise<(ItemResult<Outcome> | { missed: string })[]> {
+    const { done, notNow } = await options.run(items);
+    return items.map((item) => {
+      const missed = notNow.get(item);
+      if (missed !== undefined) return { missed };
+      return done.get(item) ?? { error: new Error('An item of the batch has no result.') };
+    });
+  }
+
+  function finish(entry: Queued, result: ItemResult<Outcome> | { missed: string } | undefined): void {
+    if (result && 'missed' in result) {
+      void tryLater(entry, result.missed);
       return;
     }
     decreaseSize();
@@ -131,16 +143,17 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
   }
 
   /** The first retry has no pause, because an item of the same batch may have held the lock until the batch ended. */
-  async function tryLater(entry: Queued, error: AppError): Promise<void> {
+  async function tryLater(entry: Queued, missed: string): Promise<void> {
     if (performance.now() >= entry.untilMs) {
+      const error = await options.errorOfMissed(entry.item, missed).catch((failure: unknown) => failure);
       decreaseSize();
       entry.reject(error);
       return;
     }
-    if (entry.timesBusy > 0) {
-      await delay(Math.min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * entry.timesBusy));
+    if (entry.timesMissed > 0) {
+      await delay(Math.min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * entry.timesMissed));
     }
-    entry.timesBusy += 1;
+    entry.timesMissed += 1;
     waiting.unshift(entry);
     startBatches();
   }
@@ -164,17 +177,17 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
  *
  * @param untilMs the time of `performance.now` after which the remaining items fail with the error of the batch.
  */
-export async function runIsolated<Item, Outcome>(
+export async function runIsolated<Item, Result>(
   items: readonly Item[],
-  run: (items: readonly Item[]) => Promise<ItemResult<Outcome>[]>,
+  run: (items: readonly Item[]) => Promise<Result[]>,
   changedNothing: (error: unknown) => boolean,
   untilMs = Number.POSITIVE_INFINITY,
-): Promise<ItemResult<Outcome>[]> {
+): Promise<(Result | { error: unknown })[]> {
   try {
     return await run(items);
   } catch (error) {
     if (items.length < 2 || !changedNothing(error)) return items.map(() => ({ error }));
-    const results: ItemResult<Outcome>[] = [];
+    const results: (Result | { error: unknown })[] = [];
     for (const item of items) {
       const isInTime = performance.now() < untilMs;
       results.push(...(isInTime ? await runIsolated([item], run, changedNothing) : [{ error }]));

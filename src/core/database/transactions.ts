@@ -9,7 +9,7 @@ import {
   sql,
   Transaction,
 } from 'kysely';
-import type pg from 'pg';
+import pg from 'pg';
 import { AppError } from '../http/errors.ts';
 import { Database, type Db, type Tx } from './db.ts';
 import { CommitUnknown, isRetryable, isStale, sqlState } from './postgres-errors.ts';
@@ -29,6 +29,7 @@ const MAX_STALE_CONNECTIONS = 100;
  */
 class PipelinedTransaction extends Transaction<DB> {
   readonly database: Database;
+  readonly #connection: DatabaseConnection;
 
   constructor(database: Database, executor: QueryExecutor, connection: DatabaseConnection) {
     const { dialect } = database;
@@ -39,6 +40,27 @@ class PipelinedTransaction extends Transaction<DB> {
       executor: executor.withConnectionProvider({ provideConnection: (use) => use(connection) }),
     });
     this.database = database;
+    this.#connection = connection;
+  }
+
+  /** Sends the statement before it returns, so that the commit cannot overtake it. */
+  send(text: string, values: readonly unknown[]): Promise<unknown> {
+    return this.#connection.executeQuery(CompiledQuery.raw(text, [...values]));
+  }
+}
+
+/**
+ * Sends the last statements of a transaction without waiting for their answers, which come together with the answer to the commit.
+ * If one of the statements fails, the commit fails. Their values are text or numbers: a statement must not fail before it is sent.
+ */
+export async function sendWithCommit(
+  tx: Tx,
+  statements: readonly { text: string; values: readonly unknown[] }[],
+): Promise<void> {
+  if (tx instanceof PipelinedTransaction) {
+    for (const { text, values } of statements) tx.send(text, values).catch(() => {}); // The commit throws the error.
+  } else {
+    for (const { text, values } of statements) await tx.executeQuery(CompiledQuery.raw(text, [...values]));
   }
 }
 
@@ -50,7 +72,8 @@ export function databaseOf(db: Db | Tx): Database {
 }
 
 /**
- * Runs the work in one transaction. Retries up to three times after a lost race, a deadlock or a serialization failure, and once
+ * Runs the work in one transaction. The commit is sent behind the statements whose answers the work has not awaited
+ * (`sendWithCommit`). If one of them fails, the transaction fails and changes nothing. Retries up to three times after a lost race, a deadlock or a serialization failure, and once
  * for each connection with stale named statements. If `db` is already a transaction, the work becomes a part of it.
  * @param startsWithReads whether the work reads or locks before it writes. If so, its first statements are sent together with
  * BEGIN. These statements must not write, because they would run outside a transaction if BEGIN were cancelled.
@@ -141,9 +164,16 @@ function runOnce<T>(
     try {
       await connection.executeQuery(COMMIT);
     } catch (error) {
+      const failure = await pipeline.failure();
+      // PostgreSQL has refused an earlier statement, so it cannot have committed.
+      if (failure instanceof pg.DatabaseError) throw failure;
       if (isRolledBack(error)) throw error;
       throw new CommitUnknown('the answer to a commit was lost', { cause: error });
     }
+    const failure = await pipeline.failure();
+    if (failure instanceof pg.DatabaseError) throw failure; // The commit of a failed transaction is a rollback.
+    if (failure)
+      throw new CommitUnknown('a statement of a committed transaction was not sent', { cause: failure });
     return result;
   });
 }
@@ -165,6 +195,7 @@ function isRolledBack(error: unknown): boolean {
 function openPipeline(begun: Promise<unknown>, connection: DatabaseConnection) {
   let failure: unknown;
   let hasEnded = false;
+  let lastAnswer: Promise<unknown> = begun;
   async function send<R>(query: CompiledQuery) {
     if (hasEnded) throw new Error('The transaction has ended.');
     try {
@@ -178,7 +209,9 @@ function openPipeline(begun: Promise<unknown>, connection: DatabaseConnection) {
   }
   const pipelined: DatabaseConnection = {
     executeQuery: async <R>(query: CompiledQuery) => {
-      const [answer] = await Promise.all([send<R>(query), begun]);
+      const sent = send<R>(query);
+      lastAnswer = sent;
+      const [answer] = await Promise.all([sent, begun]);
       return answer;
     },
     streamQuery: (query, chunkSize) => connection.streamQuery(query, chunkSize),
@@ -187,6 +220,11 @@ function openPipeline(begun: Promise<unknown>, connection: DatabaseConnection) {
     connection: pipelined,
     end: () => {
       hasEnded = true;
+    },
+    /** The error of the first failed statement, if any, after all statements are answered. */
+    failure: async () => {
+      await lastAnswer.catch(() => {});
+      return failure;
     },
   };
 }

@@ -363,10 +363,10 @@ function outcomesOf<Data>(
  */
 function errorOf(
   request: FastifyRequest,
-  result: { error: unknown } | { busy: AppError } | undefined,
+  result: { error: unknown } | undefined,
 ): AppError {
   if (!result) throw new Error('An item of the bulk call has no result.');
-  const error = 'busy' in result ? result.busy : result.error;
+  const { error } = result;
   const known = knownError(error);
   if (error instanceof StillRunning) throw error;
   // An error that is not from PostgreSQL, such as a connection lost during the commit, does not say whether the item was created.

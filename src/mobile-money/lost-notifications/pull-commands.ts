@@ -1,7 +1,8 @@
 import type { Config, Context } from '../../core/context.ts';
 import type { Log } from '../../core/log.ts';
-import { importNotifications } from '../../payments/notifications/commands.ts';
+import { importNotifications } from '../../payments/notifications/receive-commands.ts';
 import { insertRejectedOnce } from '../../payments/notifications/store.ts';
+import type { PostingContext } from '../../payments/posting/queue-commands.ts';
 import type { Notification } from '../../payments/posting/rules.ts';
 import { type Attempt, addJob } from '../../platform/jobs/queue.ts';
 import { ProviderApiError, type PulledPayment, type PullSource } from '../providers/provider.ts';
@@ -67,7 +68,7 @@ export function isPulled(config: Config, { provider, shortCode }: PullKey): bool
 
 /** Pulls the payments of a short code. A failure of the provider is recorded, and the pull is tried again later. */
 export async function pullPayments(
-  context: Context,
+  context: PostingContext,
   log: Log,
   apis: ProviderApis,
   key: PullKey,
@@ -94,7 +95,7 @@ export async function pullPayments(
 }
 
 async function pullWindows(
-  context: Context,
+  context: PostingContext,
   log: Log,
   source: PullSource,
   row: PullRow,
@@ -156,7 +157,7 @@ async function pullWindows(
 
 /** Posts those payments of a period that have no stored notification. @returns whether the provider lists any rows. */
 async function pullPeriod(
-  context: Context,
+  context: PostingContext,
   log: Log,
   source: PullSource,
   key: PullKey,
@@ -197,7 +198,7 @@ export function dateOf(time: string | null): Date | null {
 
 /** @returns the number of payments that were posted. */
 async function postUnknown(
-  context: Context,
+  context: PostingContext,
   log: Log,
   provider: string,
   payments: readonly PulledPayment[],

@@ -5,8 +5,9 @@ import { inTransaction } from '../../core/database/transactions.ts';
 import type { Log } from '../../core/log.ts';
 import { referenceKey } from '../../core/values/reference.ts';
 import { moveToRequestedAccount } from '../../payments/assignment-commands.ts';
+import { receiveNotification } from '../../payments/notifications/receive-commands.ts';
 import { insertRejected } from '../../payments/notifications/store.ts';
-import { openPostingQueue, type PostingQueue, receiveNotification } from '../../payments/posting/commands.ts';
+import type { PostingContext } from '../../payments/posting/queue-commands.ts';
 import { providerActor } from '../../payments/rules.ts';
 import type { RequestAnswer } from '../providers/provider.ts';
 import { REQUEST_PROVIDER } from '../providers/registry.ts';
@@ -43,16 +44,13 @@ import {
   updateRequest,
 } from './store.ts';
 
-type Queue = Pick<PostingQueue, 'submit'>;
-
 /**
  * Stores the provider's answer to a request, and posts the payment that the answer reports. An answer that does not fit its
  * request is stored as a rejected notification. If the request has no outcome yet, the service then asks for the outcome.
  */
 export async function receiveAnswer(
-  context: Context,
+  context: PostingContext,
   log: Log,
-  queue: Queue,
   callbackKey: string,
   body: string,
   answer: RequestAnswer,
@@ -60,7 +58,7 @@ export async function receiveAnswer(
   const request = await storeAnswer(context, callbackKey, body, answer);
   if (!request || request.receipt === null || request.payment_id !== null) return;
   try {
-    await postPaid(context, log, queue, request);
+    await postPaid(context, log, request);
   } catch (error) {
     // The answer is stored, so a job can post the payment later.
     log.error(
@@ -146,15 +144,10 @@ async function problemOfReceipt(
 }
 
 /** Posts the payment of a paid request if it is not posted yet, and links the payment to the request. */
-async function postPaid(
-  context: Context,
-  log: Log,
-  queue: Queue,
-  request: PaymentRequestRow,
-): Promise<boolean> {
+async function postPaid(context: PostingContext, log: Log, request: PaymentRequestRow): Promise<boolean> {
   if (request.receipt === null) return findUnnamedPayment(context, request);
   const notification = notificationOf(context, request, request.receipt);
-  if (notification) await receiveNotification(context, log, queue, notification);
+  if (notification) await receiveNotification(context, log, notification);
   return linkPayment(context, request.id, request.receipt);
 }
 
@@ -231,14 +224,17 @@ const POSTED_AT_ONCE = 20;
 const REPORTED_WITHIN_MS = 7 * 24 * 3_600_000;
 
 /** Posts and links the payments of paid requests that have no payment yet. @returns the number of linked payments. */
-export async function postPaidRequests(context: Context, log: Log, signal: AbortSignal): Promise<number> {
+export async function postPaidRequests(
+  context: PostingContext,
+  log: Log,
+  signal: AbortSignal,
+): Promise<number> {
   const since = new Date(context.clock.now().getTime() - REPORTED_WITHIN_MS);
   const requests = await claimWithoutPayment(context.db, since, context.clock.now(), POSTED_IN_A_RUN);
-  const queue = openPostingQueue(context);
   let posted = 0;
   for (let at = 0; at < requests.length && !signal.aborted; at += POSTED_AT_ONCE) {
     const batch = requests.slice(at, at + POSTED_AT_ONCE);
-    const results = await Promise.allSettled(batch.map((one) => postPaid(context, log, queue, one)));
+    const results = await Promise.allSettled(batch.map((one) => postPaid(context, log, one)));
     for (const [n, result] of results.entries()) {
       if (result.status === 'fulfilled') posted += Number(result.value);
       else

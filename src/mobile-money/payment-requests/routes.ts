@@ -1,13 +1,12 @@
 import { AccountParams } from '../../accounts/schema.ts';
 import { getAccountRow } from '../../accounts/store.ts';
-import type { Context } from '../../core/context.ts';
 import { actorOf } from '../../core/http/access.ts';
 import type { Api } from '../../core/http/api.ts';
 import { Envelope, ListEnvelope, ok } from '../../core/http/envelope.ts';
 import { notFound } from '../../core/http/errors.ts';
 import { IdParams } from '../../core/http/fields.ts';
 import { repeatable } from '../../core/http/idempotency.ts';
-import type { PostingQueue } from '../../payments/posting/commands.ts';
+import type { PostingContext } from '../../payments/posting/queue-commands.ts';
 import { answerRoute } from '../providers/inbound.ts';
 import { REQUEST_PROVIDER } from '../providers/registry.ts';
 import { receiveAnswer } from './answer-commands.ts';
@@ -16,7 +15,7 @@ import { NewPaymentRequest, PaymentRequest, requestList } from './schema.ts';
 import { findRequest, listRequests } from './store.ts';
 import { requestsFound, toPaymentRequest } from './view.ts';
 
-export function paymentRequestRoutes(api: Api, context: Context, queue: PostingQueue): void {
+export function paymentRequestRoutes(api: Api, context: PostingContext): void {
   const { db, currency } = context;
 
   api.post(
@@ -111,6 +110,6 @@ export function paymentRequestRoutes(api: Api, context: Context, queue: PostingQ
       failure: 'the answer to a payment request is unreadable',
       message: 'must be the outcome of a payment request, with Body.stkCallback.ResultCode',
     },
-    handle: ({ log }, key, body, answer) => receiveAnswer(context, log, queue, key, body, answer),
+    handle: ({ log }, key, body, answer) => receiveAnswer(context, log, key, body, answer),
   });
 }

@@ -8,7 +8,8 @@ import { invalidField, notFound } from '../../core/http/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { compareDates, type PlainDate } from '../../core/values/dates.ts';
 import { referenceKey } from '../../core/values/reference.ts';
-import { importNotifications } from '../../payments/notifications/commands.ts';
+import { importNotifications } from '../../payments/notifications/receive-commands.ts';
+import type { PostingContext } from '../../payments/posting/queue-commands.ts';
 import type { Notification } from '../../payments/posting/rules.ts';
 import { methodCodeOf } from '../../payments/provider-name-rules.ts';
 import { createBatch } from '../../payments/reconciliations/commands.ts';
@@ -125,7 +126,7 @@ function jobOf(id: number) {
 
 /** Works on a stage of a statement for at most `statementTurnMs`. If the last attempt fails, sets the status `failed`. */
 export async function workOnStatement(
-  context: Context,
+  context: PostingContext,
   log: Log,
   id: number,
   { isLast, signal }: Attempt,
@@ -142,7 +143,7 @@ export async function workOnStatement(
 }
 
 /** @returns false if the stage is complete. */
-async function takeStep(context: Context, log: Log, id: number): Promise<boolean> {
+async function takeStep(context: PostingContext, log: Log, id: number): Promise<boolean> {
   const statement = await findStatement(context.db, id);
   if (statement?.status === 'matching' && (await linkNext(context, log, statement))) return true;
   switch (statement?.status) {
@@ -192,7 +193,11 @@ async function matchNext(tx: Tx, context: Context, statement: ProviderStatementR
  * notifications, which links the payments to the transactions, or stores conflicts. This must happen before the lines are compared.
  * @returns false if there is no such line among the lines that are compared next.
  */
-async function linkNext(context: Context, log: Log, statement: ProviderStatementRow): Promise<boolean> {
+async function linkNext(
+  context: PostingContext,
+  log: Log,
+  statement: ProviderStatementRow,
+): Promise<boolean> {
   const lines = await findUnreportedLines(context.db, statement, {
     provider: STATEMENT_PROVIDER.name,
     compared: COMPARED_PER_STEP,
@@ -202,7 +207,7 @@ async function linkNext(context: Context, log: Log, statement: ProviderStatement
   return lines.length > 0;
 }
 
-async function importNext(context: Context, log: Log, statement: ProviderStatementRow): Promise<void> {
+async function importNext(context: PostingContext, log: Log, statement: ProviderStatementRow): Promise<void> {
   const lines = await findMissingLines(context.db, statement, IMPORTED_PER_STEP);
   const last = lines.at(-1);
   if (last?.line_number == null) {
@@ -217,7 +222,7 @@ async function importNext(context: Context, log: Log, statement: ProviderStateme
 }
 
 function importLines(
-  context: Context,
+  context: PostingContext,
   log: Log,
   statement: ProviderStatementRow,
   lines: readonly StatementLineRow[],

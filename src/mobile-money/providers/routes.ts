@@ -3,30 +3,26 @@ import type { Api } from '../../core/http/api.ts';
 import type { FieldProblem } from '../../core/http/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { validatePayment } from '../../payments/matching/validation-view.ts';
+import { receiveNotification } from '../../payments/notifications/receive-commands.ts';
 import { insertRejected, insertRejectedOnce } from '../../payments/notifications/store.ts';
-import { type PostingQueue, receiveNotification } from '../../payments/posting/commands.ts';
+import type { PostingContext } from '../../payments/posting/queue-commands.ts';
 import { acceptBytes, answer, bytesOf, optionsOf, storable } from './inbound.ts';
 import type { PaymentProvider, SentPayment } from './provider.ts';
 import { PROVIDERS } from './registry.ts';
 import { isOurs, readAmountOf, readingSettings, readNotification } from './rules.ts';
 
 /** The routes that payment providers call: notifications and, for some providers, validation before the money moves. */
-export function providerRoutes(api: Api, context: Context, queue: PostingQueue): void {
+export function providerRoutes(api: Api, context: PostingContext): void {
   api.register(async (inbound) => {
     acceptBytes(inbound);
     for (const provider of PROVIDERS) {
       if (provider.validation) validationRoute(inbound, context, provider, provider.validation);
-      notificationRoute(inbound, context, provider, queue);
+      notificationRoute(inbound, context, provider);
     }
   });
 }
 
-function notificationRoute(
-  inbound: Api,
-  context: Context,
-  provider: PaymentProvider,
-  queue: PostingQueue,
-): void {
+function notificationRoute(inbound: Api, context: PostingContext, provider: PaymentProvider): void {
   const settings = readingSettings(context, provider);
   inbound.post(
     `/webhooks/payments/${provider.name}`,
@@ -44,7 +40,7 @@ function notificationRoute(
         await insertRejected(context.db, provider.name, rawBody, failure, 'webhook', readable);
         return answer(reply, provider.refuse(sent, { reason: 'unreadable', problems }));
       }
-      const result = await receiveNotification(context, request.log, queue, reading.notification);
+      const result = await receiveNotification(context, request.log, reading.notification);
       return answer(
         reply,
         'reason' in result ? provider.refuse(sent, result) : provider.accept(sent, result),

@@ -1,5 +1,4 @@
 import type { AccountRow } from '../../accounts/ledger/rules.ts';
-import { lockAccounts } from '../../accounts/ledger/store.ts';
 import { event } from '../../changes/events/change-rules.ts';
 import { audit } from '../../changes/events/change-store.ts';
 import { type Actor, amountOf, type Context } from '../../core/context.ts';
@@ -9,14 +8,14 @@ import { type AppError, illegalMove, invalidField, notFound } from '../../core/h
 import { containedKeys } from '../../core/values/reference.ts';
 import { needsApproval } from '../../staff/approvals/rules.ts';
 import { changesHandedOverCash } from '../cash/handed-over-commands.ts';
-import { lockReferences, releaseConflicts } from '../posting/store.ts';
+import { findAccountsForReprocessing, lockPaymentsAndAccounts, lockReferences, lockRows } from '../locks.ts';
+import { releaseConflicts } from '../posting/store.ts';
 import { reverseLocked } from '../reversal-commands.ts';
-import { lockPaymentsAndAccounts } from '../row-lock-commands.ts';
 import { amountToApprove, type NotificationRow, type PaymentRow } from '../rules.ts';
 import { findManualPayments } from '../store.ts';
-import { findAccountsForReprocessing, reprocess } from './commands.ts';
+import { reprocess } from './reprocess-commands.ts';
 import type { Resolution } from './schema.ts';
-import { findNotification, getNotification, lockNotification } from './store.ts';
+import { findNotification, getNotification } from './store.ts';
 
 /**
  * Resolves a conflict. If staff chose a manual payment, the notification is linked to it. If staff chose none, the notification
@@ -42,12 +41,13 @@ export async function resolveConflict(
     const manual = await findManualPayments(tx, transId, conflictingId);
     if (manual.some(({ id }) => !seenManual.some((one) => one.id === id)))
       throw new LostRace('another transaction has recorded a manual payment');
-    const locked = await lockPaymentsAndAccounts(
+    const { locked, notifications } = await lockPaymentsAndAccounts(
       tx,
       manual,
       await findAccountsForReprocessing(tx, context, transId),
+      [id],
     );
-    const row = await lockNotification(tx, id);
+    const row = notifications.get(id);
     if (row?.outcome !== 'conflict') throw notInConflict(row ?? seen);
     const payments = locked.map(({ payment }) => payment);
     // A manual payment can be in conflict with notifications of several transactions, which have different locks.
@@ -63,8 +63,10 @@ export async function resolveConflict(
     checkNeedsNoApproval(context, reversed, handedOver);
     for (const { payment } of reversed) {
       // Two of the payments can be on one account. Read the account again, because the first reversal has changed it.
-      const accounts = payment.account_id === null ? undefined : await lockAccounts(tx, [payment.account_id]);
-      const [account] = accounts?.values() ?? [];
+      const { accounts } = await lockRows(tx, {
+        accounts: payment.account_id === null ? [] : [payment.account_id],
+      });
+      const [account] = accounts.values();
       await reverseLocked(tx, context, actor, { payment, account, reason });
     }
     await reprocess(tx, context, row, { acceptedPaymentId: paymentId, bothAreReal });

@@ -1,12 +1,6 @@
 import { referenceKey } from '../../core/values/reference.ts';
 import { areDifferentPayers, readMasked } from '../matching/rules.ts';
-import {
-  FUTURE_TIME,
-  type KnownNotification,
-  type KnownPayment,
-  type Notification,
-  UNREADABLE_TIME,
-} from '../posting/rules.ts';
+import { FUTURE_TIME, type KnownNotification, type Notification, UNREADABLE_TIME } from '../posting/rules.ts';
 
 // Compares the reports of one transaction. Providers report a transaction several times and disclose different parts of it: the
 // payer's number is plain, masked, hashed or missing, and the reference has another letter case or is missing.
@@ -60,17 +54,4 @@ export function disclosesAll(
 function precisionOf(payer: string | null, region: string): number {
   if (payer === null) return 0;
   return readMasked(payer, region) ? 1 : 2;
-}
-
-/** Whether neither staff nor a rule has changed the unmatched payment since a provider reported it. */
-export function isUntouched(payment: KnownPayment): boolean {
-  const { status, provider, source, reconciliation_id: reconciliationId } = payment;
-  const { created_at: createdAt, updated_at: updatedAt } = payment;
-  return (
-    status === 'unmatched' &&
-    provider !== null &&
-    source !== 'manual' &&
-    reconciliationId === null &&
-    createdAt === updatedAt
-  );
 }

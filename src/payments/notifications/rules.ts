@@ -1,4 +1,4 @@
-import { type AccompanyingRows, booksOf, hasRoomFor } from '../../accounts/ledger/rules.ts';
+import { hasRoomFor, runningBooksOf } from '../../accounts/ledger/rules.ts';
 import { auditRow, type ChangeRow, event, eventRow } from '../../changes/events/change-rules.ts';
 import { businessDay } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
@@ -6,11 +6,11 @@ import { mayDo } from '../../rights.ts';
 import { assignedEvent } from '../ledger-entry-rules.ts';
 import { type Match, matchColumns, readNumberOnly, readReference } from '../matching/rules.ts';
 import {
+  changedPayment,
   type Decision,
-  type Facts,
   FUTURE_TIME,
-  type Incoming,
   isProbablySame,
+  isUntouched,
   type KnownNotification,
   type KnownPayment,
   type KnownTransaction,
@@ -21,8 +21,10 @@ import {
   OTHER_METHOD,
   OTHER_SHORT_CODE,
   otherKeysOf,
-  type Plan,
-  type PlanSettings,
+  type PaymentToPost,
+  type PostedSoFar,
+  type PostingReads,
+  type PostingSettings,
   paymentRow,
   REPEATED_AFTER_REVERSAL,
   recordedEvent,
@@ -32,7 +34,7 @@ import {
   WITHOUT_BALANCE,
 } from '../posting/rules.ts';
 import { type NotificationRow, type PaymentRow, providerActor, type RefusalReason } from '../rules.ts';
-import { disclosesAll, isUntouched, repeats } from './repeat-rules.ts';
+import { disclosesAll, repeats } from './repeat-rules.ts';
 
 // Decides the effects of a provider's notification. A provider transaction is posted as one payment, which stores the id of the
 // transaction.
@@ -70,7 +72,7 @@ export function asFlags(flags: string[]): NotificationFlag[] {
 }
 
 /** @param region - the country whose phone numbers need no country code. */
-export function incomingNotification(notification: Notification, region: string): Incoming {
+export function notificationToPost(notification: Notification, region: string): PaymentToPost {
   const { transId: reference, billRef, payer, flags } = notification;
   const answersRequest = notification.paymentRequestId !== null;
   const interpret = () => (answersRequest ? readNumberOnly(billRef) : readReference(billRef, payer, region));
@@ -88,37 +90,53 @@ export function incomingNotification(notification: Notification, region: string)
   };
 }
 
-export function decideNotification(given: Notification, facts: Facts, settings: PlanSettings): Decision {
-  const notification = inZoneOfFirstCall(given, facts.known.notifications);
+export function decideNotification(
+  given: Notification,
+  reads: PostingReads,
+  earlier: PostedSoFar,
+  settings: PostingSettings,
+): Decision {
+  const notification = inZoneOfFirstCall(given, reads.known.notifications);
   const { provider, transId, amountMinor, stored, acceptedPaymentId } = notification;
-  const { known, methods } = facts;
-  const { now } = settings;
+  const { known, methods } = reads;
   const method = methods.find(({ code }) => code === notification.methodCode);
   if (!method) throw new Error(`There is no payment method ${notification.methodCode}.`);
-  const others = known.notifications.filter((one) => one.provider === provider && one.id !== stored?.id);
+  const own = known.notifications.find(({ id }) => id === stored?.id);
+  // Another transaction has processed the notification since it was read.
+  if (stored?.outcome === null && own && own.outcome !== null)
+    return { result: { outcome: { outcome: own.outcome, paymentId: own.payment_id } } };
+  const others = known.notifications.filter((one) => one.provider === provider && one !== own);
   const ownPayment = known.payments.find(
     (one) => one.provider === provider && one.provider_trans_id === transId,
   );
   if (!stored && others.some(({ content_hash: hash }) => hash?.equals(notification.contentHash))) {
     const result = { outcome: { outcome: 'repeated' as const, paymentId: ownPayment?.id ?? null } };
-    return { result, ...(ownPayment?.status === 'reversed' && { repeatAfterReversal: notification }) };
+    const same = others.find(({ content_hash: hash }) => hash?.equals(notification.contentHash));
+    const isAfterReversal = ownPayment?.status === 'reversed';
+    return { result, ...(same && isAfterReversal && { repeatedAfterReversal: [same.id] }) };
   }
 
   const flags = notification.flags.filter((flag) => !DECISION_FLAGS.has(flag));
   const isRepeatOf = (one: KnownNotification) => repeats(notification, one, settings.region);
-  const planWithoutPayment = (
+  const withoutPayment = (
     outcome: 'repeated' | 'differs' | 'conflict',
     conflictPaymentId: number | null = null,
   ) =>
-    outcomePlan(notification, { outcome, paymentId: ownPayment?.id ?? null, conflictPaymentId, flags }, now);
+    processed(
+      notification,
+      { outcome, paymentId: ownPayment?.id ?? null, conflictPaymentId, flags },
+      reads,
+      settings,
+    );
   if (ownPayment?.status === 'reversed') flags.push(REPEATED_AFTER_REVERSAL);
   const reports = others.filter(
     ({ payment_id: id, outcome }) =>
       ownPayment !== undefined && id === ownPayment.id && outcome !== 'differs',
   );
   if (ownPayment && isSamePayment(notification, ownPayment, reports, isRepeatOf)) {
-    const repeat = planWithoutPayment('repeated');
-    return planRematch(notification, ownPayment, reports, repeat, facts, settings) ?? repeat;
+    const repeat = withoutPayment('repeated');
+    const isBetter = isUntouched(ownPayment) && disclosesAll(notification, reports, settings.region);
+    return (isBetter && rematch(notification, ownPayment, repeat, reads, earlier)) || repeat;
   }
   const isUndecided = stored === null || stored.outcome === null;
   const isRequested = answersPaymentRequest(notification, others);
@@ -126,13 +144,13 @@ export function decideNotification(given: Notification, facts: Facts, settings: 
   // payment, and the retry of the pending notification then has the outcome `repeated`.
   const isPendingRepeat = (one: KnownNotification) =>
     isRequested && one.status === 'pending' && hasAmount(one, amountMinor);
-  const earlier = isUndecided
+  const before = isUndecided
     ? others.filter((one) => precedes(one, stored?.id) && !isPendingRepeat(one))
     : [];
-  if (!ownPayment && earlier.length > 0 && earlier.every(isRepeatOf)) return planWithoutPayment('repeated');
-  if (ownPayment || earlier.length > 0) {
+  if (!ownPayment && before.length > 0 && before.every(isRepeatOf)) return withoutPayment('repeated');
+  if (ownPayment || before.length > 0) {
     flags.push(DIFFERS_FROM_FIRST);
-    return planWithoutPayment('differs');
+    return withoutPayment('differs');
   }
 
   const [exact, otherManual] = known.payments
@@ -141,32 +159,41 @@ export function decideNotification(given: Notification, facts: Facts, settings: 
   const similar = exact ? undefined : similarPaymentOf(notification, known, settings);
   if (similar && similar.id !== acceptedPaymentId) {
     flags.push(SIMILAR_REFERENCE);
-    return planWithoutPayment('conflict', similar.id);
+    return withoutPayment('conflict', similar.id);
   }
   const manual = exact ?? similar;
-  if (!manual) return decideNewPayment(notification, flags, method.id, facts, settings);
-  const isForAnother = isMeantForAnother(manual, facts);
+  if (!manual) return decideNewPayment(notification, flags, method.id, reads, earlier, settings);
+  const isForAnother = isMeantForAnother(manual, reads);
   if (isForAnother) flags.push(OTHER_ACCOUNT);
   const conflicting = otherManual ?? (hasAmount(manual, amountMinor) ? undefined : manual);
-  if (conflicting) return planWithoutPayment('conflict', conflicting.id);
+  if (conflicting) return withoutPayment('conflict', conflicting.id);
   if (isForAnother && manual.id !== acceptedPaymentId && !isAuthoritative(manual)) {
-    return planWithoutPayment('conflict', manual.id);
+    return withoutPayment('conflict', manual.id);
   }
   if (manual.payment_method_id !== method.id) flags.push(OTHER_METHOD);
+  const link = auditRow(providerActor(provider), {
+    action: 'payment.link',
+    resource: 'payment',
+    resourceId: manual.id,
+    before: { matchMethod: manual.match_method },
+    after: { matchMethod: 'manual_entry', transId },
+    event: event('payment.linked', { accountId: manual.account_id, amountMinor }),
+  });
+  const linked = processed(notification, linkedOutcome(manual.id, flags), reads, settings);
   return {
-    ...outcomePlan(notification, linkedOutcome(manual.id, flags), now, {
-      changes: [
-        auditRow(providerActor(notification.provider), {
-          action: 'payment.link',
-          resource: 'payment',
-          resourceId: manual.id,
-          before: { matchMethod: manual.match_method },
-          after: { matchMethod: 'manual_entry', transId },
-          event: event('payment.linked', { accountId: manual.account_id, amountMinor }),
-        }),
-      ],
-    }),
-    link: { paymentId: manual.id, notification },
+    ...linked,
+    rows: { ...linked.rows, changes: [link] },
+    payments: [
+      changedPayment(manual, {
+        provider,
+        provider_trans_id: transId,
+        // Differs if staff recorded the payment under a similar reference.
+        reference_key: transId,
+        // An unmatched payment stays unmatched, so it gets no match method.
+        match_method: manual.account_id === null ? null : 'manual_entry',
+        match_reason: null,
+      }),
+    ],
   };
 }
 
@@ -174,7 +201,7 @@ export function decideNotification(given: Notification, facts: Facts, settings: 
 function similarPaymentOf(
   { amountMinor, transTime, acceptedPaymentId, bothAreReal }: Notification,
   { similar }: KnownTransaction,
-  { timeZone }: PlanSettings,
+  { timeZone }: PostingSettings,
 ): KnownPayment | undefined {
   if (bothAreReal) return undefined;
   const paymentDate = businessDay(transTime, timeZone);
@@ -188,46 +215,43 @@ function decideNewPayment(
   notification: Notification,
   flags: string[],
   methodId: number,
-  { match, account }: Facts,
-  { timeZone, now }: PlanSettings,
+  reads: PostingReads,
+  { books }: PostedSoFar,
+  settings: PostingSettings,
 ): Decision {
+  const { match, newIds } = reads;
   const { provider, transId, amountMinor, isRefusable } = notification;
-  const planRefusal = (refusal: RefusalReason): Plan => ({ result: { outcome: { refusal } } });
-  if (isRefusable && notification.flags.includes(OTHER_SHORT_CODE)) return planRefusal('wrong_short_code');
-  if (isRefusable && match.accountId === null) return planRefusal('wrong_account');
-  const planPayment = (paymentId: number, accountId: number | null, postedFlags: string[]): Plan => {
-    const actor = providerActor(notification.provider);
-    const payment = paymentRow(paymentId, now, {
-      account_id: accountId,
-      amount_minor: Number(amountMinor),
-      payment_method_id: methodId,
-      transaction_ref: transId,
-      payment_date: businessDay(notification.transTime, timeZone),
-      source: notification.source,
-      ...matchOf(notification, accountId, match),
-      provider,
-      provider_trans_id: transId,
-      external_id: null,
-      metadata: {},
-      created_by: actor.userId,
-      api_key_id: null,
-    });
-    const outcome = accountId === null ? 'unmatched' : 'matched';
-    const { rows, result, stored } = outcomePlan(
-      notification,
-      { outcome, paymentId, conflictPaymentId: null, flags: postedFlags },
-      now,
-    );
-    return { result, event: recordedEvent(payment, actor, now, rows), ...(stored && { stored }) };
-  };
-  const planForFullAccount = (paymentId: number) =>
-    isRefusable ? planRefusal('wrong_amount') : planPayment(paymentId, null, [...flags, ACCOUNT_FULL]);
-  if (account && !hasRoomFor(booksOf(account), amountMinor))
-    return isRefusable ? planRefusal('wrong_amount') : planForFullAccount;
-  return (paymentId) => ({
-    planIfFull: () => planForFullAccount(paymentId),
-    ...planPayment(paymentId, match.accountId, flags),
+  const refusedAs = (refusal: RefusalReason): Decision => ({ result: { outcome: { refusal } } });
+  if (isRefusable && notification.flags.includes(OTHER_SHORT_CODE)) return refusedAs('wrong_short_code');
+  if (isRefusable && match.accountId === null) return refusedAs('wrong_account');
+  const account = match.accountId === null ? undefined : runningBooksOf(books, match.accountId);
+  const isFull = account !== undefined && !hasRoomFor(account, amountMinor);
+  if (isFull && isRefusable) return refusedAs('wrong_amount');
+  const accountId = isFull ? null : match.accountId;
+  const actor = providerActor(provider);
+  const payment = paymentRow(newIds.payment, settings.now, {
+    account_id: accountId,
+    amount_minor: Number(amountMinor),
+    payment_method_id: methodId,
+    transaction_ref: transId,
+    payment_date: businessDay(notification.transTime, settings.timeZone),
+    source: notification.source,
+    ...matchOf(notification, accountId, match),
+    provider,
+    provider_trans_id: transId,
+    external_id: null,
+    metadata: {},
+    created_by: actor.userId,
+    api_key_id: null,
   });
+  const outcome = {
+    outcome: accountId === null ? ('unmatched' as const) : ('matched' as const),
+    paymentId: payment.id,
+    conflictPaymentId: null,
+    flags: isFull ? [...flags, ACCOUNT_FULL] : flags,
+  };
+  const { rows, ...decision } = processed(notification, outcome, reads, settings);
+  return { ...decision, event: recordedEvent(payment, actor, settings.now, rows) };
 }
 
 function matchOf({ paymentRequestId }: Notification, accountId: number | null, match: Match) {
@@ -237,37 +261,31 @@ function matchOf({ paymentRequestId }: Notification, accountId: number | null, m
     : { match_method: 'payment_request' as const, match_reason: null };
 }
 
-/** A plan that inserts a new notification, or that updates the outcome of a stored notification. */
-function outcomePlan(
+/** The outcome of a notification, with the new row of the notification, or the new outcome of its stored row. */
+function processed(
   notification: Notification,
-  outcome: StoredOutcome,
-  now: Date,
-  rows: AccompanyingRows = {},
-): Plan {
-  const result = { outcome: { outcome: outcome.outcome, paymentId: outcome.paymentId } };
-  const isConflict = outcome.outcome === 'conflict';
-  if (notification.stored) {
-    const { id, outcome: before } = notification.stored;
-    const isNew = isConflict && before !== 'conflict';
-    return {
-      result,
-      rows: isNew ? { ...rows, changes: [conflictOf(id, notification, outcome)] } : rows,
-      stored: { id, outcome },
-    };
-  }
+  stored: StoredOutcome,
+  { newIds }: PostingReads,
+  { now }: PostingSettings,
+): Decision {
+  const { outcome, paymentId } = stored;
+  const result = { outcome: { outcome, paymentId } };
+  const id = notification.stored?.id ?? newIds.notification;
+  const isNewConflict = outcome === 'conflict' && notification.stored?.outcome !== 'conflict';
+  const changes = isNewConflict ? [conflictOf(id, notification, stored)] : [];
+  if (notification.stored) return { result, rows: { changes }, notifications: [{ id, ...stored }] };
   const row = {
+    id,
     status: 'processed' as const,
-    outcome: outcome.outcome,
-    payment_id: outcome.paymentId,
-    conflict_payment_id: outcome.conflictPaymentId,
+    outcome,
+    payment_id: paymentId,
+    conflict_payment_id: stored.conflictPaymentId,
     attempts: 1,
     processed_at: now,
     ...notificationColumns(notification),
-    flags: outcome.flags,
+    flags: stored.flags,
   };
-  if (isConflict)
-    return { result, conflict: { row, changeOf: (id) => conflictOf(id, notification, outcome) } };
-  return { result, rows: { ...rows, notifications: [row] } };
+  return { result, rows: { notifications: [row], changes } };
 }
 
 function conflictOf(
@@ -371,18 +389,17 @@ function isSamePayment(
 /**
  * Matches an unmatched payment again with a repeat that discloses everything that is known. The payment must be as its provider
  * reported it: a payment that staff have changed never moves.
- * @param repeat - the plan without a match.
+ * @param repeat - the decision without a match.
  */
-function planRematch(
+function rematch(
   notification: Notification,
   payment: KnownPayment,
-  reports: readonly KnownNotification[],
-  repeat: Plan,
-  { match, account }: Facts,
-  { region }: PlanSettings,
-): Plan | undefined {
-  if (!isUntouched(payment) || !disclosesAll(notification, reports, region)) return undefined;
-  if (match.accountId === null || !account || !hasRoomFor(booksOf(account), BigInt(payment.amount_minor)))
+  repeat: Decision,
+  { match }: PostingReads,
+  { books }: PostedSoFar,
+): Decision | undefined {
+  const account = match.accountId === null ? undefined : runningBooksOf(books, match.accountId);
+  if (match.accountId === null || !account || !hasRoomFor(account, BigInt(payment.amount_minor)))
     return undefined;
   const { id: paymentId, amount_minor: amountMinor } = payment;
   const { accountId } = match;
@@ -398,12 +415,11 @@ function planRematch(
     event: event('payment.assigned', { accountId, amountMinor }, { id: accountId }),
   });
   const moved = assignedEvent({ ...payment, account_id: accountId }, actor);
-  const { rows, ...plan } = repeat;
+  const { rows, ...decision } = repeat;
   return {
-    ...plan,
+    ...decision,
     event: { ...moved, rows: { ...rows, changes: [...(rows?.changes ?? []), change] } },
-    rematch: { paymentId, accountId, ...columns },
-    planIfFull: () => repeat,
+    payments: [changedPayment(payment, { account_id: accountId, status: 'matched', ...columns })],
   };
 }
 
@@ -432,7 +448,7 @@ function precedes(
 /** Whether the payer meant another account than that of the payment. Without a match, compares the suggested customers. */
 function isMeantForAnother(
   { account_id: accountId, customer_id: customerId }: KnownPayment,
-  { match, suggestedCustomerIds }: Facts,
+  { match, suggestedCustomerIds }: PostingReads,
 ): boolean {
   if (accountId === null) return false;
   if (match.accountId !== null) return match.accountId !== accountId;

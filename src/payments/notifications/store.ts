@@ -64,28 +64,14 @@ export async function insertRejectedOnce(
 
 type DropFirst<T extends readonly unknown[]> = T extends [unknown, ...infer Rest] ? Rest : never;
 
-export async function findPendingIds(db: Db, limit: number): Promise<number[]> {
-  const rows = await db
+export function findPending(db: Db, limit: number): Promise<NotificationRow[]> {
+  return db
     .selectFrom('notifications')
-    .select('id')
+    .selectAll()
     .where(sql<boolean>`status = 'pending'`) // A literal, so that every query plan can use the partial index.
     .orderBy('attempts')
     .orderBy('id')
     .limit(limit)
-    .execute();
-  return rows.map((row) => row.id);
-}
-
-/** Locks the notifications that are still pending. Skips notifications that another transaction has locked. */
-export function lockPending(tx: Tx, ids: readonly number[]): Promise<NotificationRow[]> {
-  return tx
-    .selectFrom('notifications')
-    .selectAll()
-    .where(sql<boolean>`id = any(${[...ids]}::bigint[])`)
-    .where('status', '=', 'pending')
-    .orderBy('id')
-    .forNoKeyUpdate()
-    .skipLocked()
     .execute();
 }
 
@@ -98,8 +84,17 @@ export async function recordNotificationFailure(db: Db, id: number, failure: str
     .execute();
 }
 
-export function lockNotification(tx: Tx, id: number): Promise<NotificationRow | undefined> {
-  return tx.selectFrom('notifications').selectAll().where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
+/** Locks notifications in the order of their ids (../locks.ts). */
+export async function lockNotifications(
+  tx: Tx,
+  ids: readonly number[],
+): Promise<Map<number, NotificationRow>> {
+  if (ids.length === 0) return new Map();
+  const { rows } = await sql<NotificationRow>`
+    select * from notifications where id = any(${[...ids]}::bigint[]) order by id for no key update`.execute(
+    tx,
+  );
+  return new Map(rows.map((row) => [row.id, row]));
 }
 
 export function findNotification(db: Db, id: number): Promise<NotificationRow | undefined> {

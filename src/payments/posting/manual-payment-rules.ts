@@ -1,4 +1,4 @@
-import { accountFull, booksOf, hasRoomFor } from '../../accounts/ledger/rules.ts';
+import { accountFull, hasRoomFor, runningBooksOf } from '../../accounts/ledger/rules.ts';
 import { recordableFrom } from '../../catalogue/payment-methods/rules.ts';
 import { type Actor, amountOf, type Currency } from '../../core/context.ts';
 import { lockName } from '../../core/database/named-locks.ts';
@@ -10,10 +10,9 @@ import { containedKeys, referenceKey } from '../../core/values/reference.ts';
 import { mayDo } from '../../rights.ts';
 import type { PaymentRow } from '../rules.ts';
 import {
+  changedPayment,
   type Decision,
   type ExternalPayment,
-  type Facts,
-  type Incoming,
   isProbablySame,
   type KeepAnswer,
   type KnownNotification,
@@ -24,8 +23,10 @@ import {
   type ManualPayment,
   NOTIFICATION_OUTCOMES,
   OTHER_METHOD,
-  type Plan,
-  type PlanSettings,
+  type PaymentToPost,
+  type PostedSoFar,
+  type PostingReads,
+  type PostingSettings,
   paymentRow,
   recordedEvent,
   refuse,
@@ -34,7 +35,7 @@ import { findCashWarnings, findWarnings, refuseUnconfirmed } from './warning-rul
 
 // Decides the effects of a payment that staff record.
 
-export function incomingManual(manual: ManualPayment, keep?: KeepAnswer): Incoming {
+export function manualPaymentToPost(manual: ManualPayment, keep?: KeepAnswer): PaymentToPost {
   const reference = manual.transactionRef === null ? null : referenceKey(manual.transactionRef);
   const locks = [
     ...(reference === null ? [] : locksOfReference(reference)),
@@ -60,8 +61,9 @@ export function incomingManual(manual: ManualPayment, keep?: KeepAnswer): Incomi
 export function decideManual(
   manual: ManualPayment,
   keep: KeepAnswer | undefined,
-  { known, methods, answer, account, sameExternalId, alike, cashInHandMinor }: Facts,
-  settings: PlanSettings,
+  { newIds, known, methods, answer, sameExternalId, alike, cashInHandMinor }: PostingReads,
+  earlier: PostedSoFar,
+  settings: PostingSettings,
 ): Decision {
   const { currency, now } = settings;
   if (answer)
@@ -75,57 +77,57 @@ export function decideManual(
     return refuse(invalidField('paymentMethodId', 'must refer to an active payment method'));
   const outsideLimits = agentLimitError(manual, method, methods, settings);
   if (outsideLimits) return refuse(outsideLimits);
-  if (!account) return refuse(notFound('account', accountId, 'accountId'));
-  if (!hasRoomFor(booksOf(account), amountMinor)) return refuse(accountFull('amount'));
+  const books = runningBooksOf(earlier.books, accountId);
+  if (!books) return refuse(notFound('account', accountId, 'accountId'));
+  if (!hasRoomFor(books, amountMinor)) return refuse(accountFull('amount'));
   const reported = findReported(manual, known, currency);
   if (reported instanceof AppError) return refuse(reported);
   const similar = findReportedAlike(manual, known.similar);
   if (similar && !reported && !mayKeepBoth(manual)) return refuse(similarError(manual, similar));
-  return (paymentId, earlier = []) => {
-    const findings = findWarnings(manual, booksOf(account), alike, earlier);
-    const unconfirmed = refuseUnconfirmed(manual, findings, currency);
-    if (unconfirmed) return refuse(unconfirmed);
-    const warnings = [...findings.warnings, ...findCashWarnings(manual, cashInHandMinor, earlier, settings)];
-    const payment = paymentRow(paymentId, now, {
-      account_id: accountId,
-      amount_minor: Number(amountMinor),
-      payment_method_id: paymentMethodId,
-      transaction_ref: manual.transactionRef,
-      payment_date: manual.paymentDate,
-      source: 'manual',
-      match_method: reported ? 'manual_entry' : null,
-      match_reason: null,
-      provider: reported?.notification.provider ?? null,
-      provider_trans_id: reported?.notification.trans_id ?? null,
-      external_id: manual.externalId,
-      metadata: manual.metadata,
-      created_by: actor.userId,
-      api_key_id: actor.apiKey?.id ?? null,
-    });
-    const kept = keep && {
-      idempotency_keys: [answerRow(keep.key, keep.status, keep.answerOf(payment, warnings))],
-    };
-    const plan: Plan = {
-      result: { outcome: { payment, warnings } },
-      event: recordedEvent(payment, actor, now, kept),
-    };
-    if (!reported) return plan;
-    const isOtherMethod = reported.payment.payment_method_id !== paymentMethodId;
-    const outcome = linkedOutcome(paymentId, isOtherMethod ? [OTHER_METHOD] : []);
-    return {
-      ...plan,
-      unlinkPaymentId: reported.payment.id,
-      stored: { id: reported.notification.id, outcome },
-    };
+  const unusual = findWarnings(manual, books, alike, earlier.payments);
+  const unconfirmed = refuseUnconfirmed(manual, { warnings: unusual, books }, currency);
+  if (unconfirmed) return refuse(unconfirmed);
+  const warnings = [...unusual, ...findCashWarnings(manual, cashInHandMinor, earlier.payments, settings)];
+  const payment = paymentRow(newIds.payment, now, {
+    account_id: accountId,
+    amount_minor: Number(amountMinor),
+    payment_method_id: paymentMethodId,
+    transaction_ref: manual.transactionRef,
+    payment_date: manual.paymentDate,
+    source: 'manual',
+    match_method: reported ? 'manual_entry' : null,
+    match_reason: null,
+    provider: reported?.notification.provider ?? null,
+    provider_trans_id: reported?.notification.trans_id ?? null,
+    external_id: manual.externalId,
+    metadata: manual.metadata,
+    created_by: actor.userId,
+    api_key_id: actor.apiKey?.id ?? null,
+  });
+  const kept = keep && {
+    idempotency_keys: [answerRow(keep.key, keep.status, keep.answerOf(payment, warnings))],
+  };
+  const recorded: Decision = {
+    result: { outcome: { payment, warnings } },
+    event: recordedEvent(payment, actor, now, kept),
+  };
+  if (!reported) return recorded;
+  const isOtherMethod = reported.payment.payment_method_id !== paymentMethodId;
+  return {
+    ...recorded,
+    payments: [changedPayment(reported.payment, { provider: null, provider_trans_id: null })],
+    notifications: [
+      { id: reported.notification.id, ...linkedOutcome(payment.id, isOtherMethod ? [OTHER_METHOD] : []) },
+    ],
   };
 }
 
 /** The error if an agent may not record the payment, with what an agent may record. */
 function agentLimitError(
   { actor, paymentDate }: ManualPayment,
-  method: Facts['methods'][number],
-  methods: Facts['methods'],
-  { now, timeZone, agentBackdatingDays }: PlanSettings,
+  method: PostingReads['methods'][number],
+  methods: PostingReads['methods'],
+  { now, timeZone, agentBackdatingDays }: PostingSettings,
 ): AppError | undefined {
   if (actor.role !== 'agent') return undefined;
   const limits = { today: businessDay(now, timeZone), agentBackdatingDays };

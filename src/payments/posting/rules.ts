@@ -1,5 +1,5 @@
 import { readAccountNumber } from '../../accounts/account-number-rules.ts';
-import type { AccompanyingRows, AccountRow, MoneyEvent } from '../../accounts/ledger/rules.ts';
+import type { AccompanyingRows, MoneyEvent, RunningBooks } from '../../accounts/ledger/rules.ts';
 import {
   auditRow,
   type ChangeRow,
@@ -18,7 +18,7 @@ import { daysBetween, type PlainDate } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
 import { isReportedId, referenceKey, reportedIds, similarKey } from '../../core/values/reference.ts';
 import { receivedEvent } from '../ledger-entry-rules.ts';
-import type { Interpretations, Match, matchColumns } from '../matching/rules.ts';
+import type { Interpretations, Match } from '../matching/rules.ts';
 import type { PaymentRow, RefusalReason } from '../rules.ts';
 import type { AlikePayment, Confirmation, EarlierPayment, PaymentWarning } from './warning-rules.ts';
 
@@ -95,7 +95,7 @@ export interface KeepAnswer {
 }
 
 /** A payment to post, from staff or a provider, with the data that is derived from its fields. */
-export type Incoming = {
+export type PaymentToPost = {
   /** Names of the advisory locks of the payment's reference, external id and idempotency key. */
   locks: string[];
   /**
@@ -113,8 +113,28 @@ export type Incoming = {
   namedAccountId: number | null;
 } & ({ manual: ManualPayment; keep: KeepAnswer | undefined } | { notification: Notification });
 
-/** The result of an incoming payment: a manual payment, a replayed answer, the outcome of a notification, or its refusal. */
-export type Recorded =
+/**
+ * The payments that leave a batch because an earlier payment of the batch has the same name, with this name. Shared names exclude
+ * only payments that do not share them.
+ */
+export function missedInBatch(items: readonly PaymentToPost[]): Map<PaymentToPost, string> {
+  const taken = new Set<string>();
+  const shared = new Set<string>();
+  const missed = new Map<PaymentToPost, string>();
+  for (const item of items) {
+    const { locks, sharedLocks } = item;
+    const common =
+      locks.find((lock) => taken.has(lock) || shared.has(lock)) ??
+      sharedLocks.find((lock) => taken.has(lock));
+    if (common !== undefined) missed.set(item, common);
+    for (const lock of locks) taken.add(lock);
+    for (const lock of sharedLocks) shared.add(lock);
+  }
+  return missed;
+}
+
+/** The outcome of posting: a manual payment, a replayed answer, the outcome of a notification, or its refusal. */
+export type Outcome =
   | { payment: PaymentRow; warnings: PaymentWarning[] }
   | { replay: KeptAnswer }
   | { outcome: NotificationOutcome; paymentId: number | null }
@@ -127,6 +147,8 @@ export type KnownPayment = PaymentRow & {
   recorder_role: UserRole | null;
   key_permissions: string[] | null;
   customer_id: number | null;
+  /** Whether somebody has requested approval for a change of the payment. */
+  awaits_approval: boolean;
 };
 
 export type KnownNotification = Pick<
@@ -213,8 +235,10 @@ export type ExternalPayment = Pick<
   'id' | 'account_id' | 'amount_minor' | 'payment_method_id' | 'status'
 >;
 
-/** Everything that the decision about an incoming payment depends on. */
-export interface Facts {
+/** What the decision about a payment to post depends on, besides what the same batch has posted before. */
+export interface PostingReads {
+  /** The ids for the new rows of this payment. */
+  newIds: { payment: number; notification: number };
   known: KnownTransaction;
   methods: readonly Row<'payment_methods'>[];
   /** The payment that already has the external id of the manual payment. */
@@ -228,11 +252,16 @@ export interface Facts {
   alike: readonly AlikePayment[];
   /** For a manual payment in cash: see `findCashWarnings`. */
   cashInHandMinor?: Minor | undefined;
-  /** The locked account of the manual payment or of the match. */
-  account: AccountRow | undefined;
 }
 
-export interface PlanSettings {
+/** What a batch has posted so far. A decision sees the payments before it, and the books after them. */
+export interface PostedSoFar {
+  /** The locked accounts: of the manual payments, and of the matches. */
+  books: RunningBooks;
+  payments: EarlierPayment[];
+}
+
+export interface PostingSettings {
   currency: Currency;
   /** The business time zone. */
   timeZone: string;
@@ -244,27 +273,68 @@ export interface PlanSettings {
   now: Date;
 }
 
-/** The rows to write for an incoming payment, and its result. */
-export interface Plan {
-  result: ItemResult<Recorded>;
-  /** The money event of a new payment. */
+/** The outcome of a payment to post, or its refusal, and the rows to write. */
+export interface Decision {
+  result: ItemResult<Outcome>;
+  /** A money event, with the rows to insert with it. */
   event?: MoneyEvent;
-  /** Rows without a money event. */
+  /** Rows to insert without a money event. */
   rows?: AccompanyingRows;
-  /** A new notification in conflict. `changeOf` makes its event, which needs the id of the inserted row. */
-  conflict?: { row: NonNullable<AccompanyingRows['notifications']>[number]; changeOf(id: number): ChangeRow };
-  /** The new outcome of a notification that is stored already. */
-  stored?: { id: number; outcome: StoredOutcome };
-  /** The manual payment to which the provider's transaction is linked. */
-  link?: { paymentId: number; notification: Notification };
-  /** The reversed payment from which the new payment takes over the provider's transaction. */
-  unlinkPaymentId?: number;
-  /** A repeat of a notification whose payment was reversed. The stored notification is flagged. */
-  repeatAfterReversal?: Notification;
-  /** The unmatched payment that `event` moves to an account, because a repeat disclosed more than the first report. */
-  rematch?: { paymentId: number; accountId: number } & ReturnType<typeof matchColumns>;
-  /** Makes the plan that replaces this plan if earlier payments of the batch have filled the account. */
-  planIfFull?: () => Plan;
+  /** Stored payments, with their new columns. */
+  payments?: ChangedPayment[];
+  /** Stored notifications, with their new outcomes. */
+  notifications?: (StoredOutcome & { id: number })[];
+  /** The ids of stored notifications that get the flag `REPEATED_AFTER_REVERSAL`. */
+  repeatedAfterReversal?: number[];
+}
+
+/** The columns of a stored payment that posting changes: its account, and the transaction of its provider. */
+export type ChangedPayment = Pick<
+  PaymentRow,
+  | 'id'
+  | 'account_id'
+  | 'status'
+  | 'match_method'
+  | 'match_reason'
+  | 'provider'
+  | 'provider_trans_id'
+  | 'reference_key'
+>;
+
+/** A stored payment with some new columns. */
+export function changedPayment(payment: PaymentRow, changes: Partial<ChangedPayment>): ChangedPayment {
+  const { id, account_id, status, match_method, match_reason, provider, provider_trans_id, reference_key } = {
+    ...payment,
+    ...changes,
+  };
+  return { id, account_id, status, match_method, match_reason, provider, provider_trans_id, reference_key };
+}
+
+/**
+ * The stored payments that the decision can change, and that posting therefore locks: manual payments that a notification can be
+ * linked to, a payment that a repeat can match, and a reversed payment whose transaction a manual payment can take over.
+ */
+export function changeablePayments(item: PaymentToPost, known: KnownTransaction, match: Match): number[] {
+  const isChangeable = (payment: KnownPayment) => {
+    if ('manual' in item) return payment.status === 'reversed';
+    if (payment.provider === null) return payment.status !== 'reversed';
+    return match.accountId !== null && isUntouched(payment);
+  };
+  return [...known.payments, ...known.similar].filter(isChangeable).map(({ id }) => id);
+}
+
+/** Whether neither staff nor a rule has changed the unmatched payment since a provider reported it. */
+export function isUntouched(payment: KnownPayment): boolean {
+  const { status, provider, source, reconciliation_id: reconciliationId } = payment;
+  const { created_at: createdAt, updated_at: updatedAt } = payment;
+  return (
+    status === 'unmatched' &&
+    provider !== null &&
+    source !== 'manual' &&
+    reconciliationId === null &&
+    createdAt === updatedAt &&
+    !payment.awaits_approval
+  );
 }
 
 /** The outcome of a notification, as its row stores it. */
@@ -307,13 +377,7 @@ export const WITHOUT_BALANCE = 'without_balance';
 /** The provider's time is on a business day after the day of receipt. */
 export const FUTURE_TIME = 'future_time';
 
-/**
- * A plan, or, for a new payment, a function that makes the plan from the id that the payment will get, and from the payments that
- * are posted before it in the same batch.
- */
-export type Decision = Plan | ((paymentId: number, earlier?: readonly EarlierPayment[]) => Plan);
-
-export function refuse(error: AppError): Plan {
+export function refuse(error: AppError): Decision {
   return { result: { error } };
 }
 

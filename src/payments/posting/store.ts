@@ -1,23 +1,22 @@
-import { type Insertable, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Tx } from '../../core/database/db.ts';
-import { lockId, lockName, takeLock } from '../../core/database/named-locks.ts';
+import { lockId } from '../../core/database/named-locks.ts';
+import { rowsAsJson } from '../../core/database/rows.ts';
 import { run } from '../../core/database/statements.ts';
-import type { Notifications, Row } from '../../core/database/tables.ts';
+import type { Row } from '../../core/database/tables.ts';
 import { externalIdKey, hasExternalIdKey } from '../../core/http/external-ids.ts';
 import { businessDay } from '../../core/values/dates.ts';
 import { containedKeys, referenceKey, similarKey } from '../../core/values/reference.ts';
 import {
+  type ChangedPayment,
   type ExternalPayment,
-  type Incoming,
   isOtherKey,
   type KnownNotification,
   type KnownPayment,
   type KnownTransaction,
-  locksOfReference,
   type ManualPayment,
-  type Notification,
   otherKeysOf,
-  type Plan,
+  type PaymentToPost,
   REPEATED_AFTER_REVERSAL,
   SIMILAR_WITHIN_DAYS,
   type StoredOutcome,
@@ -29,43 +28,25 @@ import { type AlikePayment, MAX_NAMED_PAYMENTS } from './warning-rules.ts';
  * The SQL statement also makes the transaction use generic query plans, because planning a statement with array parameters takes
  * longer than running it.
  *
- * @param incoming - for each incoming payment, the names of its locks.
- * @returns for each incoming payment, the names that another transaction has locked.
+ * @returns for each payment, the names that another transaction has locked.
  */
-export async function tryLockNames(
+export async function takeFreeNames(
   tx: Tx,
-  incoming: readonly Pick<Incoming, 'locks' | 'sharedLocks'>[],
+  items: readonly Pick<PaymentToPost, 'locks' | 'sharedLocks'>[],
 ): Promise<string[][]> {
-  const rows = await run<{ busy: string[] }>(
+  const rows = await run<{ missed: string[] }>(
     tx,
     `select set_config('plan_cache_mode', 'force_generic_plan', true), array(
         select name from json_array_elements_text(incoming.names -> 'locks') as name
         where not pg_try_advisory_xact_lock(${lockId('name')})
         union all
         select name from json_array_elements_text(incoming.names -> 'sharedLocks') as name
-        where not pg_try_advisory_xact_lock_shared(${lockId('name')})) as busy
+        where not pg_try_advisory_xact_lock_shared(${lockId('name')})) as missed
     from json_array_elements($1::json) with ordinality as incoming (names, at)
     order by incoming.at`,
-    [JSON.stringify(incoming.map(({ locks, sharedLocks }) => ({ locks, sharedLocks })))],
+    [JSON.stringify(items.map(({ locks, sharedLocks }) => ({ locks, sharedLocks })))],
   );
-  return rows.map(({ busy }) => busy);
-}
-
-/**
- * Locks references until the end of the transaction, because staff and the provider can report one payment at the same moment.
- * Waits while another transaction holds the locks. Call it before taking any other lock.
- * @param keys - the references in the form of `referenceKey`. They are locked in one order, to avoid deadlocks.
- */
-export async function lockReferences(tx: Tx, keys: readonly string[]): Promise<void> {
-  for (const lock of [...new Set(keys.flatMap(locksOfReference))].sort()) await takeLock(tx, lock);
-}
-
-/**
- * Like `lockReferences`, for the external id of a payment.
- * @param key - in the form of `externalIdKey`.
- */
-export async function lockExternalId(tx: Tx, key: string): Promise<void> {
-  await takeLock(tx, lockName('payment external id', key));
+  return rows.map(({ missed }) => missed);
 }
 
 /** Finds all payment methods, active and inactive. */
@@ -73,13 +54,18 @@ export function findPaymentMethods(tx: Tx): Promise<Row<'payment_methods'>[]> {
   return run(tx, 'select * from payment_methods', []);
 }
 
-/** Takes ids for new payments, in ascending order. */
-export async function nextPaymentIds(tx: Tx, count: number): Promise<number[]> {
-  if (count === 0) return [];
-  const text = `select nextval('payments_id_seq') as id from generate_series(1, $1::int)`;
-  const rows = await run<{ id: number }>(tx, text, [count]);
-  return rows.map(({ id }) => id);
+/** Takes ids for new payments and notifications, in ascending order. */
+export function takeIds(tx: Tx, count: number): Promise<{ payment: number; notification: number }[]> {
+  const text = `select nextval('payments_id_seq') as payment, nextval('notifications_id_seq') as notification
+    from generate_series(1, $1::int)`;
+  return run(tx, text, [count]);
 }
+
+/** The columns of `KnownPayment` that a payment `p` does not have. */
+const MORE_COLUMNS = `coalesce(u.role, k.role) as recorder_role, k.permissions as key_permissions, a.customer_id,
+  exists (select from approvals where payment_id = p.id and status = 'pending') as awaits_approval`;
+const MORE_TABLES = `left join users u on u.id = p.created_by left join api_keys k on k.id = p.api_key_id
+  left join accounts a on a.id = p.account_id`;
 
 /**
  * Finds the payments and notifications of each reference, and the payments with similar references.
@@ -96,9 +82,8 @@ export async function findTransactions(
   const [payments, notifications, lines] = await Promise.all([
     run<KnownPayment>(
       tx,
-      `select p.*, coalesce(u.role, k.role) as recorder_role, k.permissions as key_permissions, a.customer_id
-      from payments p left join users u on u.id = p.created_by left join api_keys k on k.id = p.api_key_id
-        left join accounts a on a.id = p.account_id
+      `select p.*, ${MORE_COLUMNS}
+      from payments p ${MORE_TABLES}
       where (p.reference_key = any($1::text[])
           or p.reference_key ~ '[OI]' and translate(p.reference_key, 'OI', '01') = any($2::text[]))
         and (p.status <> 'reversed' or p.provider is not null)`,
@@ -151,18 +136,18 @@ interface Reported {
 const REPORTED_WITHIN = `${SIMILAR_WITHIN_DAYS + 2} days`;
 
 /**
- * Finds, for each incoming payment, the unreversed payments with one reference that contains the other, or whose reference is another
+ * Finds, for each payment to post, the unreversed payments with one reference that contains the other, or whose reference is another
  * id in the notification: for a manual payment those of providers, and for a notification manual payments of the same amount within a
  * few days. Other ids of a manual payment are searched on its account, and among the unmatched payments that were reported in the days
  * around its date, because no index has the ids.
  */
 export async function findContained(
   tx: Tx,
-  batch: readonly Incoming[],
+  items: readonly PaymentToPost[],
   timeZone: string,
 ): Promise<KnownPayment[][]> {
-  const found: KnownPayment[][] = batch.map(() => []);
-  const asked = batch.flatMap((one, at) => {
+  const found: KnownPayment[][] = items.map(() => []);
+  const asked = items.flatMap((one, at) => {
     const isManual = 'manual' in one;
     const { amountMinor } = isManual ? one.manual : one.notification;
     const day = isManual ? one.manual.paymentDate : businessDay(one.notification.transTime, timeZone);
@@ -179,7 +164,7 @@ export async function findContained(
     from json_to_recordset($1::json) as asked (at int, key text, is_own boolean,
       is_manual boolean, amount_minor bigint, day date, account_id bigint)
     cross join lateral (
-      select p.*, coalesce(u.role, k.role) as recorder_role, k.permissions as key_permissions, a.customer_id
+      select p.*, ${MORE_COLUMNS}
       from (
         select payments.*, null as raw_body, null as bill_ref, null as payer from payments
         where asked.is_manual and not asked.is_own and reference_key = asked.key
@@ -204,8 +189,7 @@ export async function findContained(
         select payments.*, null, null, null from payments
         where not asked.is_manual and not asked.is_own and reference_key = asked.key
           and amount_minor = asked.amount_minor and ${isNear} and provider is null and status <> 'reversed'
-      ) p left join users u on u.id = p.created_by left join api_keys k on k.id = p.api_key_id
-        left join accounts a on a.id = p.account_id
+      ) p ${MORE_TABLES}
     ) found`,
     [JSON.stringify(asked)],
   );
@@ -221,11 +205,11 @@ export async function findContained(
 }
 
 /** The ids of a payment under which `findContained` looks for another payment. */
-function keysToFind(incoming: Incoming): string[] {
-  const { reference } = incoming;
-  if ('notification' in incoming) return [incoming.notification.transId, ...incoming.otherKeys];
+function keysToFind(item: PaymentToPost): string[] {
+  const { reference } = item;
+  if ('notification' in item) return [item.notification.transId, ...item.otherKeys];
   const own = reference !== null && isOtherKey(reference) ? [reference] : [];
-  return [...own, ...containedKeys(incoming.manual.transactionRef ?? '')];
+  return [...own, ...containedKeys(item.manual.transactionRef ?? '')];
 }
 
 /**
@@ -292,72 +276,63 @@ function findStatementLines(tx: Tx, keys: readonly string[]) {
   );
 }
 
-/** Locks, without waiting, payments that will be linked or unlinked. @returns the ids of the locked payments. */
-export async function tryLockPayments(tx: Tx, ids: readonly number[]): Promise<Set<number>> {
+/** Locks payments without waiting. @returns the ids of the locked payments. */
+export async function takeFreePayments(tx: Tx, ids: readonly number[]): Promise<Set<number>> {
+  if (ids.length === 0) return new Set();
   const text =
     'select id from payments where id = any($1::bigint[]) order by id for no key update skip locked';
   const rows = await run<{ id: number }>(tx, text, [ids]);
   return new Set(rows.map(({ id }) => id));
 }
 
-/**
- * Locks, without waiting, payments that nobody has changed since their provider reported them, and for which no approval is
- * requested. @returns the ids of the locked payments.
- */
-export async function tryLockUntouched(tx: Tx, ids: readonly number[]): Promise<Set<number>> {
-  const rows = await run<{ id: number }>(
-    tx,
-    `select id from payments p
-    where id = any($1::bigint[]) and status = 'unmatched' and updated_at = created_at
-      and not exists (select from approvals where payment_id = p.id and status = 'pending')
-    order by id for no key update skip locked`,
-    [ids],
-  );
-  return new Set(rows.map(({ id }) => id));
+interface RowsToUpdate {
+  payments: readonly ChangedPayment[];
+  notifications: readonly (StoredOutcome & { id: number })[];
+  repeatedAfterReversal: readonly number[];
 }
 
-export async function setRematched(
-  tx: Tx,
-  { paymentId, accountId, ...match }: NonNullable<Plan['rematch']>,
-): Promise<void> {
-  const { numUpdatedRows } = await tx
-    .updateTable('payments')
-    .set({ account_id: accountId, status: 'matched', ...match, updated_at: sql`business_now()` })
-    .where('id', '=', paymentId)
-    .where('status', '=', 'unmatched')
-    .executeTakeFirst();
-  if (numUpdatedRows !== 1n) throw new Error(`Payment ${paymentId} is not unmatched.`);
+/** The statements that update stored payments, before the new rows are inserted: a new payment can take over a transaction. */
+export function paymentStatements({ payments }: RowsToUpdate) {
+  if (payments.length === 0) return [];
+  const text = `update payments p set account_id = c.account_id, status = c.status, match_method = c.match_method,
+      match_reason = c.match_reason, provider = c.provider, provider_trans_id = c.provider_trans_id,
+      reference_key = c.reference_key, updated_at = business_now()
+    from json_populate_recordset(null::payments, $1::json) c where p.id = c.id`;
+  return [{ text, values: [rowsAsJson(payments)] }];
 }
 
-export async function linkToProvider(
-  tx: Tx,
-  id: number,
-  { provider, transId }: Pick<Notification, 'provider' | 'transId'>,
-): Promise<void> {
-  await tx
-    .updateTable('payments')
-    .set({
-      provider,
-      provider_trans_id: transId,
-      // Differs if staff recorded the payment under a similar reference.
-      reference_key: transId,
-      // An unmatched payment stays unmatched, so it gets no match method.
-      match_method: sql`case when account_id is null then null else 'manual_entry'::match_method end`,
-      match_reason: null,
-      updated_at: sql`business_now()`,
-    })
-    .where('id', '=', id)
-    .execute();
+/** The statements that update stored notifications, after the new rows are inserted: an outcome names a new payment. */
+export function notificationStatements({ payments, notifications, repeatedAfterReversal }: RowsToUpdate) {
+  const outcomes = notifications.map(({ id, outcome, paymentId, conflictPaymentId, flags }) => ({
+    ...{ id, outcome, flags, payment_id: paymentId, conflict_payment_id: conflictPaymentId },
+  }));
+  return [
+    ...(outcomes.length > 0 ? [{ text: UPDATE_OUTCOMES, values: [rowsAsJson(outcomes)] }] : []),
+    ...(repeatedAfterReversal.length > 0
+      ? [{ text: ADD_FLAG, values: [repeatedAfterReversal, REPEATED_AFTER_REVERSAL] }]
+      : []),
+    ...(payments.length > 0 ? [{ text: RELEASE_CONFLICTS, values: [payments.map(({ id }) => id)] }] : []),
+  ];
 }
+
+const UPDATE_OUTCOMES = `
+  update notifications n set status = 'processed', outcome = p.outcome, payment_id = p.payment_id,
+    conflict_payment_id = p.conflict_payment_id, flags = p.flags, failure = null, attempts = n.attempts + 1,
+    processed_at = business_now()
+  from json_populate_recordset(null::notifications, $1::json) p where n.id = p.id`;
+const ADD_FLAG = `
+  update notifications set flags = array_append(flags, $2::text)
+  where id = any($1::bigint[]) and not $2 = any(flags)`;
+const RELEASE_CONFLICTS = `
+  update notifications set status = 'pending', outcome = null, conflict_payment_id = null, processed_at = null
+  where outcome = 'conflict' and conflict_payment_id = any($1::bigint[])`;
 
 /**
  * Lets the job process the notifications that are in conflict with a payment again. Called when the payment is no longer an unlinked
  * manual payment: its reference can be similar to several transactions.
  */
 export async function releaseConflicts(tx: Tx, paymentId: number): Promise<void> {
-  await sql`
-    update notifications set status = 'pending', outcome = null, conflict_payment_id = null, processed_at = null
-    where outcome = 'conflict' and conflict_payment_id = ${paymentId}`.execute(tx);
+  await run(tx, RELEASE_CONFLICTS, [[paymentId]]);
 }
 
 /** Removes the provider's transaction from a payment, so that another payment can have the transaction. */
@@ -367,34 +342,4 @@ export async function unlinkFromProvider(tx: Tx, id: number): Promise<void> {
     .set({ provider: null, provider_trans_id: null, updated_at: sql`business_now()` })
     .where('id', '=', id)
     .execute();
-}
-
-export async function insertNotification(tx: Tx, row: Insertable<Notifications>): Promise<number> {
-  const { id } = await tx.insertInto('notifications').values(row).returning('id').executeTakeFirstOrThrow();
-  return id;
-}
-
-/** Updates the outcome of a stored notification. @throws Error if there is no such notification. */
-export async function updateOutcome(
-  tx: Tx,
-  id: number,
-  { outcome, paymentId, conflictPaymentId, flags }: StoredOutcome,
-): Promise<void> {
-  const { numAffectedRows } = await sql`
-    update notifications set status = 'processed', outcome = ${outcome}, payment_id = ${paymentId},
-      conflict_payment_id = ${conflictPaymentId}, flags = ${flags}, failure = null, attempts = attempts + 1,
-      processed_at = business_now()
-    where id = ${id}`.execute(tx);
-  if (numAffectedRows !== 1n) throw new Error(`There is no notification ${id}.`);
-}
-
-/** Finds the stored notification with the same content, and flags it `repeated_after_reversal`. */
-export async function flagRepeatAfterReversal(
-  tx: Tx,
-  { provider, transId, contentHash }: Notification,
-): Promise<void> {
-  await sql`
-    update notifications set flags = array_append(flags, ${REPEATED_AFTER_REVERSAL})
-    where trans_id = ${transId} and provider = ${provider} and content_hash = ${contentHash}
-      and not ${REPEATED_AFTER_REVERSAL} = any(flags)`.execute(tx);
 }

@@ -1,4 +1,4 @@
-import { type AccountBooks, applyMovement, balanceOf, hasRoomFor } from '../../accounts/ledger/rules.ts';
+import { type AccountBooks, balanceOf } from '../../accounts/ledger/rules.ts';
 import { type Actor, amountOf, type Currency } from '../../core/context.ts';
 import { type AppError, unconfirmed } from '../../core/http/errors.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
@@ -55,40 +55,30 @@ interface ManualFields {
   paymentDate: PlainDate;
 }
 
-interface Findings {
-  warnings: PaymentWarning[];
-  /** The books of the account just before the payment. */
-  books: AccountBooks;
-}
-
 /**
- * @param before - the books of the account before the batch.
+ * @param books - the books of the account just before the payment.
  * @param stored - unreversed payments of the account with the same amount and day, and no other reference, the newest first.
  * @param earlier - the payments that are posted before this one in the same batch, on any account.
  */
 export function findWarnings(
   manual: ManualFields,
-  before: AccountBooks,
+  books: AccountBooks,
   stored: readonly AlikePayment[],
   earlier: readonly AlikePayment[],
-): Findings {
+): PaymentWarning[] {
   const { actor, accountId, amountMinor } = manual;
   const onAccount = earlier.filter((one) => one.account_id === accountId);
-  const books = booksAfter(before, onAccount);
   const alike = [...onAccount.filter((one) => isAlike(manual, one)).reverse(), ...stored];
   const codes: PaymentWarningCode[] = [
     ...(amountMinor > balanceOf(books) ? (['above_balance'] as const) : []),
     ...(alike.length > 0 ? (['same_payment'] as const) : []),
   ];
   const named = mayDo(actor, 'payments:read') ? alike.slice(0, MAX_NAMED_PAYMENTS).map(({ id }) => id) : [];
-  return {
-    warnings: codes.map((code) => ({
-      code,
-      message: PAYMENT_WARNINGS[code],
-      paymentIds: code === 'same_payment' ? named : [],
-    })),
-    books,
-  };
+  return codes.map((code) => ({
+    code,
+    message: PAYMENT_WARNINGS[code],
+    paymentIds: code === 'same_payment' ? named : [],
+  }));
 }
 
 /**
@@ -97,7 +87,7 @@ export function findWarnings(
  */
 export function refuseUnconfirmed(
   { actor, confirmation }: { actor: Actor; confirmation?: Confirmation | null },
-  { warnings, books }: Findings,
+  { warnings, books }: { warnings: readonly PaymentWarning[]; books: AccountBooks },
   currency: Currency,
 ): AppError | undefined {
   if (confirmation === undefined || warnings.length === 0) return undefined;
@@ -144,10 +134,4 @@ function isAlike(manual: ManualFields, other: AlikePayment): boolean {
     other.payment_date === manual.paymentDate &&
     (reference === null || other.reference_key === null || other.reference_key === reference)
   );
-}
-
-function booksAfter(before: AccountBooks, payments: readonly AlikePayment[]): AccountBooks {
-  const amountMinor = payments.reduce((sum, { amount_minor: amount }) => sum + BigInt(amount), 0n);
-  if (amountMinor === 0n || !hasRoomFor(before, amountMinor)) return before;
-  return { ...before, ...applyMovement(before, { kind: 'money_in', amountMinor }).after };
 }

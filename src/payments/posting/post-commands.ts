@@ -1,0 +1,291 @@
+import { closeBooks } from '../../accounts/ledger/event-rules.ts';
+import { type AccountRow, openBooks, postEvent } from '../../accounts/ledger/rules.ts';
+import { findExistingAccounts, ledgerStatement, takeFreeAccounts } from '../../accounts/ledger/store.ts';
+import { needsHistory, type StatusHistory } from '../../accounts/status/change-rules.ts';
+import { findStatusHistories } from '../../accounts/status/store.ts';
+import { type Context, today } from '../../core/context.ts';
+import type { BatchResults } from '../../core/database/batching.ts';
+import type { Tx } from '../../core/database/db.ts';
+import { LostRace } from '../../core/database/postgres-errors.ts';
+import { sendWithCommit } from '../../core/database/transactions.ts';
+import { externalIdKey } from '../../core/http/external-ids.ts';
+import { findAnswers, lockNameOf, readAnswer } from '../../core/http/idempotency.ts';
+import { findRecentlyCounted } from '../cash/overview-store.ts';
+import { decideMatch, type Match, NO_MATCH, suggestedAccountIds } from '../matching/rules.ts';
+import { findCandidates, findCustomersOf, findRelatedAssignments } from '../matching/store.ts';
+import { decideNotification } from '../notifications/rules.ts';
+import { decideManual } from './manual-payment-rules.ts';
+import {
+  changeablePayments,
+  type Decision,
+  type KnownTransaction,
+  missedInBatch,
+  type Outcome,
+  type PaymentToPost,
+  type PostedSoFar,
+  type PostingReads,
+  refuse,
+  UNKNOWN_TRANSACTION,
+} from './rules.ts';
+import {
+  findAlikePayments,
+  findByExternalIds,
+  findContained,
+  findPaymentMethods,
+  findTransactions,
+  notificationStatements,
+  paymentStatements,
+  takeFreeNames,
+  takeFreePayments,
+  takeIds,
+} from './store.ts';
+import type { EarlierPayment } from './warning-rules.ts';
+
+type Results = BatchResults<PaymentToPost, Outcome>;
+
+/**
+ * Posts payments in one database transaction: takes the locks that are free and reads, decides about one payment after another, and
+ * sends all rows together with the commit.
+ *
+ * Never waits for a lock. A payment whose name, account or stored payment another transaction has locked is left out before
+ * anything is decided (`notNow`). A refused payment does not affect the others.
+ */
+export async function post(tx: Tx, context: Context, items: readonly PaymentToPost[]): Promise<Results> {
+  const { reads, accounts, histories, notNow } = await takeAndRead(tx, context, items);
+  const earlier: PostedSoFar = { books: openBooks(accounts), payments: [] };
+  const decisions = new Map([...reads].map(([item, own]) => [item, decide(context, item, own, earlier)]));
+  const rows = [...decisions.values()];
+  const changed = {
+    payments: rows.flatMap(({ payments = [] }) => payments),
+    notifications: rows.flatMap(({ notifications = [] }) => notifications),
+    repeatedAfterReversal: rows.flatMap(({ repeatedAfterReversal = [] }) => repeatedAfterReversal),
+  };
+  const inserted = rows.flatMap((one) => one.rows ?? []);
+  const isLedgerChanged = inserted.length + earlier.books.posted.length > 0;
+  await sendWithCommit(tx, [
+    ...paymentStatements(changed),
+    ...(isLedgerChanged
+      ? [ledgerStatement(closeBooks(earlier.books, histories, today(context), inserted))]
+      : []),
+    ...notificationStatements(changed),
+  ]);
+  return { done: new Map([...decisions].map(([item, { result }]) => [item, result])), notNow };
+}
+
+/** Posts a payment in a transaction that has waited for the locks of the payment. @throws LostRace if another one holds a lock. */
+export async function postNow(tx: Tx, context: Context, item: PaymentToPost): Promise<Outcome> {
+  const { done, notNow } = await post(tx, context, [item]);
+  const result = done.get(item);
+  if (!result) throw new LostRace(`another transaction has locked ${notNow.get(item)}`);
+  if ('error' in result) throw result.error;
+  return result.outcome;
+}
+
+/** Decides about a payment, and adds its money to the books that the next decision sees. */
+function decide(
+  { config, currency, clock }: Context,
+  item: PaymentToPost,
+  reads: PostingReads,
+  earlier: PostedSoFar,
+): Decision {
+  const {
+    BUSINESS_TIMEZONE: timeZone,
+    PHONE_REGION: region,
+    AGENT_BACKDATING_DAYS: agentBackdatingDays,
+    cashCeilingMinor,
+  } = config;
+  const settings = { currency, timeZone, region, agentBackdatingDays, cashCeilingMinor, now: clock.now() };
+  const decision =
+    'manual' in item
+      ? decideManual(item.manual, item.keep, reads, earlier, settings)
+      : decideNotification(item.notification, reads, earlier, settings);
+  if (!decision.event) return decision;
+  const refusal = postEvent(earlier.books, decision.event);
+  if (refusal) return refuse(refusal);
+  earlier.payments.push(...((decision.event.rows?.payments ?? []) as EarlierPayment[]));
+  return decision;
+}
+
+interface Taken {
+  /** What was read for each payment whose locks were free, in the order of the payments. */
+  reads: Map<PaymentToPost, PostingReads>;
+  accounts: Map<number, AccountRow>;
+  histories: Map<number, StatusHistory>;
+  notNow: Map<PaymentToPost, string>;
+}
+
+/**
+ * Takes the locks that are free, and reads in later statements, which see what the last holders of the locks have committed. A second
+ * round trip is only needed for accounts and payments that the first one has found, and for accounts whose status depends on its
+ * history.
+ */
+async function takeAndRead(tx: Tx, { config }: Context, items: readonly PaymentToPost[]): Promise<Taken> {
+  const timeZone = config.BUSINESS_TIMEZONE;
+  const keyed = items.flatMap((item) =>
+    'manual' in item && item.keep ? [{ item, key: item.keep.key }] : [],
+  );
+  const interpreted = items.filter(({ interpretations }) => interpretations !== null);
+  const [missedNames, methods, accounts, answers, known, byExternalId, candidates, alike, ids] =
+    await Promise.all([
+      takeFreeNames(tx, items),
+      findPaymentMethods(tx), // FIRST_TABLE_OF_PAYMENTS
+      takeFreeAccounts(tx, idsOf(items.map(({ namedAccountId }) => namedAccountId))),
+      findAnswers(
+        tx,
+        keyed.map(({ key }) => key),
+      ),
+      findKnown(tx, items, timeZone),
+      findByExternalIds(
+        tx,
+        items.flatMap((item) => externalKeyOf(item) ?? []),
+      ),
+      findCandidates(
+        tx,
+        interpreted.flatMap(({ interpretations }) => interpretations ?? []),
+      ),
+      findAlikePayments(
+        tx,
+        items.map((item) => ('manual' in item ? item.manual : undefined)),
+      ),
+      takeIds(tx, items.length),
+    ]);
+  const matches = new Map(
+    interpreted.map((item, at) => [
+      item,
+      decideMatch(candidates[at] ?? [], item.interpretations?.referenceIsEmpty ?? false),
+    ]),
+  );
+  const matchOf = (item: PaymentToPost) => matches.get(item) ?? NO_MATCH;
+  const accountOf = (item: PaymentToPost) =>
+    'manual' in item ? item.manual.accountId : matchOf(item).accountId;
+  const paymentsOf = (item: PaymentToPost) =>
+    changeablePayments(item, known.get(item) ?? UNKNOWN_TRANSACTION, matchOf(item));
+
+  const wanted = idsOf(items.map(accountOf));
+  const untaken = wanted.filter((id) => !accounts.has(id));
+  const changing = items.filter((item) => paymentsOf(item).length > 0);
+  const [found, existing, payments, knownNow, histories, cash] = await Promise.all([
+    takeFreeAccounts(tx, untaken),
+    findExistingAccounts(tx, untaken),
+    takeFreePayments(tx, idsOf(changing.flatMap(paymentsOf))),
+    findKnown(tx, changing, timeZone),
+    findStatusHistories(
+      tx,
+      wanted.filter((id) => needsHistory(accounts.get(id)?.status ?? 'suspended')),
+    ),
+    findCashInHand(tx, items, methods, config),
+  ]);
+  for (const [id, account] of found) accounts.set(id, account);
+
+  const inBatch = missedInBatch(items);
+  const reads: Taken['reads'] = new Map();
+  const notNow: Taken['notNow'] = new Map();
+  for (const [at, item] of items.entries()) {
+    const accountId = accountOf(item);
+    const names = missedNames[at] ?? [];
+    const key = 'manual' in item ? item.keep?.key : undefined;
+    const payment = paymentsOf(item).find((id) => !payments.has(id));
+    const missed =
+      (key && names.find((name) => name === lockNameOf(key))) ??
+      names[0] ??
+      inBatch.get(item) ??
+      (accountId !== null && !accounts.has(accountId) && existing.has(accountId)
+        ? `account ${accountId}`
+        : undefined) ??
+      (payment === undefined ? undefined : `payment ${payment}`);
+    const newIds = ids[at];
+    if (missed !== undefined || newIds === undefined) {
+      notNow.set(item, missed ?? 'the ids');
+      continue;
+    }
+    const transaction = knownNow.get(item) ?? known.get(item) ?? UNKNOWN_TRANSACTION;
+    const sameExternalId = byExternalId.get(externalKeyOf(item) ?? '');
+    const answer = key && answers[keyed.findIndex((one) => one.item === item)];
+    reads.set(item, {
+      newIds,
+      known: transaction,
+      methods,
+      match: matchOf(item),
+      suggestedCustomerIds: await findSuggestedCustomers(tx, item, matchOf(item), transaction),
+      alike: alike[at] ?? [],
+      cashInHandMinor: cash[at],
+      ...(sameExternalId !== undefined && { sameExternalId }),
+      ...(answer && { answer: readAnswer(answer, key) }),
+    });
+  }
+  return { reads, accounts, histories, notNow };
+}
+
+function idsOf(ids: readonly (number | null)[]): number[] {
+  return [...new Set(ids.flatMap((id) => id ?? []))];
+}
+
+function externalKeyOf(item: PaymentToPost): string | undefined {
+  if (!('manual' in item) || item.manual.externalId === null) return undefined;
+  return externalIdKey(item.manual.externalId);
+}
+
+/** Finds what is stored about the transaction of each payment. */
+async function findKnown(
+  tx: Tx,
+  items: readonly PaymentToPost[],
+  timeZone: string,
+): Promise<Map<PaymentToPost, KnownTransaction>> {
+  const [transactions, contained] = await Promise.all([
+    findTransactions(
+      tx,
+      items.flatMap(({ reference }) => reference ?? []),
+      items.flatMap((item) => ('manual' in item ? (item.reference ?? []) : [])),
+    ),
+    findContained(tx, items, timeZone),
+  ]);
+  return new Map(
+    items.map((item, at) => {
+      const transaction = transactions.get(item.reference ?? '') ?? UNKNOWN_TRANSACTION;
+      return [item, { ...transaction, similar: [...transaction.similar, ...(contained[at] ?? [])] }];
+    }),
+  );
+}
+
+/**
+ * Reads the cash in the hands of those who record cash and have counted it within a month, to compare it with the ceiling. Undefined for
+ * other payments. Without a ceiling or a payment in cash, there is no statement.
+ */
+async function findCashInHand(
+  tx: Tx,
+  items: readonly PaymentToPost[],
+  methods: PostingReads['methods'],
+  { CASH_COUNTS, cashCeilingMinor }: Context['config'],
+): Promise<PostingReads['cashInHandMinor'][]> {
+  if (CASH_COUNTS === 'off' || cashCeilingMinor === undefined) return [];
+  const cashIds = new Set(methods.flatMap(({ id, cash }) => (cash ? id : [])));
+  const holders = items.map((item) =>
+    'manual' in item && cashIds.has(item.manual.paymentMethodId) ? item.manual.actor.userId : null,
+  );
+  if (idsOf(holders).length === 0) return [];
+  const rows = await findRecentlyCounted(tx, idsOf(holders));
+  return items.map((item, at) => {
+    const row = rows.find(
+      ({ holderId, paymentMethodId }) =>
+        holderId === holders[at] && 'manual' in item && paymentMethodId === item.manual.paymentMethodId,
+    );
+    return row && BigInt(row.inHandMinor);
+  });
+}
+
+/**
+ * Finds the customers of the suggested accounts (`suggestedAccountIds`) for a notification without a match. Searches only if
+ * staff have recorded the transaction on an account, because the decision needs the customers only in this case.
+ */
+async function findSuggestedCustomers(
+  tx: Tx,
+  item: PaymentToPost,
+  match: Match,
+  { payments }: KnownTransaction,
+): Promise<number[]> {
+  if (!('notification' in item) || !item.interpretations || match.accountId !== null) return [];
+  if (!payments.some(({ provider, account_id: id }) => provider === null && id !== null)) return [];
+  const [related = []] = await findRelatedAssignments(tx, [item.interpretations]);
+  const accountIds = suggestedAccountIds(match.candidates, related, item.notification.billRef);
+  return accountIds.length > 0 ? findCustomersOf(tx, accountIds) : [];
+}
