@@ -7,12 +7,13 @@ import type { AccountStatus, Accounts } from '../core/database/tables.ts';
 import { notFound } from '../core/http/errors.ts';
 import { type ExternalValues, takenExternalId } from '../core/http/external-ids.ts';
 import { fetchPage } from '../core/lists/page.ts';
-import type { Filter, ListPlan } from '../core/lists/query.ts';
+import type { ListPlan } from '../core/lists/query.ts';
 import type { ListColumns } from '../core/lists/sql.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import { customerMatches } from '../customers/store.ts';
 import { readAccountNumber } from './account-number-rules.ts';
 import type { AccountRow } from './ledger/rules.ts';
+import { arrearsOn, compareDaysPastDue, daysPastDueOn } from './schedule/store.ts';
 import type { AccountSearch } from './search-rules.ts';
 import { statusesIn } from './status/rules.ts';
 
@@ -106,7 +107,7 @@ export function lockAccountsToActivate(tx: Tx, day: PlainDate, limit: number): P
     .selectAll()
     .where(sql<boolean>`status in ${literalList(statusesIn('awaitingActivation'))}`)
     .where('activation_date', '<=', day)
-    .orderBy('id')
+    .orderBy('activation_date')
     .limit(limit)
     .forNoKeyUpdate()
     .skipLocked()
@@ -171,7 +172,7 @@ export function listAccounts(
   return fetchPage<ShownAccountRow, 'balance' | 'arrears'>(db, query, {
     select: sql.raw(SELECT_SHOWN),
     from: sql`from accounts a`,
-    sums: { balance: sql`sum(${BALANCE})`, arrears: sql`sum(${arrearsOn(day)})` },
+    sums: { balance: sql`sum(${sql.raw(BALANCE)})`, arrears: sql`sum(${ifActivated(arrearsOn(day))})` },
     where,
     byKey: customerId !== undefined || accountNumber !== undefined,
     inOrderOfIndex: query.isPlain && search === undefined,
@@ -197,64 +198,21 @@ function isFoundBy({ ranges, customers }: AccountSearch): RawBuilder<boolean> {
   return sql`a.id in (with found as materialized (${sql.join(parts, sql` union all `)}) select id from found)`;
 }
 
-const AWAITING = literalList(statusesIn('awaitingActivation'));
+const IS_ACTIVATED = sql<boolean>`a.status not in ${literalList(statusesIn('awaitingActivation'))}`;
 
-/** The same formula as `balanceOf` in accounts/ledger/rules.ts. */
-const BALANCE = sql`greatest(0, case when a.status in ${literalList(statusesIn('saleUndone'))} then 0 else a.total_minor end - a.paid_minor)`;
+const SALE_UNDONE = statusesIn('saleUndone').map((status) => `'${status}'`);
 
-/** The same formula as `position` in schedule/rules.ts. */
-function arrearsOn(day: PlainDate): RawBuilder<unknown> {
-  const due = sql`a.deposit_minor + a.instalment_minor
-    * instalments_due_by(a.frequency, a.activation_date, a.instalment_count, ${day}::date)`;
-  return sql`(case
-    when a.status in ${AWAITING} or a.next_due_date is null or a.activation_date > ${day}::date then 0
-    else greatest(0, ${due} - a.paid_minor) end)`;
-}
+/** `balanceOf` of ledger/rules.ts in SQL, as a text for statements that are texts. */
+export const BALANCE = `greatest(0, case when a.status in (${SALE_UNDONE.join(', ')}) then 0 else a.total_minor end - a.paid_minor)`;
+
+/** A sum or a number of days of an account that is activated, else 0. */
+const ifActivated = (value: RawBuilder<number>): RawBuilder<number> =>
+  sql`(case when ${IS_ACTIVATED} then ${value} else 0 end)`;
 
 /** The computed fields of a list of accounts a. */
 export function accountColumns(day: PlainDate): ListColumns {
   return {
-    computed: {
-      balance: BALANCE,
-      // The same formula as `position` in schedule/rules.ts.
-      daysPastDue: sql`(case
-        when a.status in ${AWAITING} or a.next_due_date is null then 0
-        else greatest(0, ${day}::date - a.next_due_date) end)`,
-    },
-    indexed: { daysPastDue: (filter, usual) => compareDaysPastDue(filter, day) ?? usual },
+    computed: { balance: sql.raw(BALANCE), daysPastDue: ifActivated(daysPastDueOn(day)) },
+    indexed: { daysPastDue: (filter, usual) => compareDaysPastDue(filter, day, IS_ACTIVATED) ?? usual },
   };
-}
-
-/**
- * Larger than the number of days between any two dates that the API accepts. A larger number could lead to a date that PostgreSQL
- * refuses.
- */
-const LONGEST_PAST_DUE = 1_000_000;
-
-/** An account is more than n days past due if its due date is before today - n days. This form can use the index on the date. */
-function compareDaysPastDue({ operator, values }: Filter, day: PlainDate): RawBuilder<boolean> | undefined {
-  const days = Number(values[0]);
-  const daysAgo = (n: number) => sql`${day}::date - ${Math.min(n, LONGEST_PAST_DUE)}::integer`;
-  const moreThan = (n: number): RawBuilder<boolean> =>
-    n < 0 ? sql`true` : sql`(a.status not in ${AWAITING} and a.next_due_date < ${daysAgo(n)})`;
-  const exactly = (n: number): RawBuilder<boolean> =>
-    n <= 0
-      ? sql`(${moreThan(n - 1)} and ${moreThan(n)} is not true)`
-      : sql`(a.status not in ${AWAITING} and a.next_due_date = ${daysAgo(n)})`;
-  switch (operator) {
-    case 'gt':
-      return moreThan(days);
-    case 'gte':
-      return moreThan(days - 1);
-    case 'lt':
-      return sql`${moreThan(days - 1)} is not true`;
-    case 'lte':
-      return sql`${moreThan(days)} is not true`;
-    case 'eq':
-      return exactly(days);
-    case 'ne':
-      return sql`${exactly(days)} is not true`;
-    default:
-      return undefined;
-  }
 }

@@ -4,10 +4,12 @@ import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import { formatAccountNumber } from '../accounts/account-number-rules.ts';
 import { activateDueAccounts, changeAccount, openAccount } from '../accounts/commands.ts';
 import { refundCredit } from '../accounts/credit/commands.ts';
+import { dueBy } from '../accounts/schedule/rules.ts';
 import { isStatusIn } from '../accounts/status/rules.ts';
 import { suspendLateAccounts } from '../accounts/status/suspension-commands.ts';
 import { createEmployee } from '../catalogue/employees/commands.ts';
 import { createPayPlan } from '../catalogue/pay-plans/commands.ts';
+import { type PlanTerms, totalMinor } from '../catalogue/pay-plans/rules.ts';
 import type { NewPayPlan } from '../catalogue/pay-plans/schema.ts';
 import { getMethodId } from '../catalogue/payment-methods/store.ts';
 import { hasProducts } from '../catalogue/products/store.ts';
@@ -25,7 +27,6 @@ import {
   firstOfMonth,
   type PlainDate,
   startOfDayUtc,
-  wholeMonthsBetween,
 } from '../core/values/dates.ts';
 import { createCustomer } from '../customers/commands.ts';
 import { updateKyc } from '../customers/kyc/commands.ts';
@@ -336,14 +337,15 @@ class DemoYear {
   /** The amount that the customer pays on a day, in whole units. 0 if the customer pays nothing. */
   private amountOn(contract: Contract, date: PlainDate): number {
     const { manner, sent, offer, startsOn, leadDays, stopsAfter, isOver } = contract;
-    const { deposit, instalmentAmount, instalmentCount, frequency } = offer.plan;
+    const { deposit, instalmentAmount, frequency } = offer.plan;
     const age = daysBetween(startsOn, date);
-    const left = deposit + instalmentAmount * instalmentCount - sent;
+    const terms = { ...termsOf(offer.plan), graceDays: 0, activationDate: startsOn };
+    const left = totalOf(offer.plan) - sent;
     if (isOver || left <= 0) return 0;
     if (sent === 0) return age >= -leadDays ? deposit : 0;
     if (manner === 'stopping' && age > stopsAfter) return this.oneIn(90) ? instalmentAmount : 0;
     const isLate = manner === 'late';
-    const due = dueOn(offer.plan, startsOn, isLate ? date : addDays(date, leadDays)) - sent;
+    const due = Number(dueBy(terms, isLate ? date : addDays(date, leadDays))) - sent;
     if (due <= 0 || this.oneIn(4)) return 0;
     if (isLate) {
       if (!this.oneIn(10)) return 0;
@@ -762,17 +764,16 @@ function plan(
   return { name, deposit, instalmentAmount, instalmentCount, frequency, ...rules };
 }
 
-function totalOf({ deposit, instalmentAmount, instalmentCount }: NewPayPlan): number {
-  return deposit + instalmentAmount * instalmentCount;
+/** The terms of a plan, with amounts in whole units. */
+function termsOf({ deposit, instalmentAmount, instalmentCount, frequency }: NewPayPlan): PlanTerms {
+  return {
+    depositMinor: BigInt(deposit),
+    instalmentMinor: BigInt(instalmentAmount),
+    ...{ instalmentCount, frequency },
+  };
 }
 
-/** The sum that is due by a date, in whole units. */
-function dueOn(plan: NewPayPlan, startsOn: PlainDate, date: PlainDate): number {
-  const days = daysBetween(startsOn, date);
-  const periods = {
-    daily: days,
-    weekly: Math.floor(days / 7),
-    monthly: wholeMonthsBetween(startsOn, date),
-  }[plan.frequency];
-  return plan.deposit + plan.instalmentAmount * Math.min(Math.max(periods, 0), plan.instalmentCount);
+/** The total of a plan, in whole units. */
+function totalOf(plan: NewPayPlan): number {
+  return Number(totalMinor(termsOf(plan)));
 }

@@ -1,4 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
+import {
+  depositDueBy,
+  instalmentsDueBy,
+  nextDueDateWith,
+  paidToInstalments,
+} from '../accounts/schedule/store.ts';
 import { statusesIn } from '../accounts/status/rules.ts';
 import type { Context } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
@@ -61,17 +67,14 @@ export async function accountFigures(
   const { rows } = await sql<SummaryFigures>`
     with with_paid as (${accountsOf(startDate, days)}),
     with_dues as (
-      select product_id, activation_date, total_minor, deposit_minor, instalment_minor, created_at,
-        paid_end, paid_before, existed, recorded_status,
-        -- The stored date is right only for the present paid sum and status.
-        case
-          when paid_end = paid_minor and status not in ${literalList(statusesIn('closed'))} then next_due_date
-          else next_due_date(
-            frequency, activation_date, deposit_minor, instalment_minor, total_minor, paid_end)
-        end as due_date,
-        instalments_due_by(frequency, activation_date, instalment_count, ${asOf}::date) as due_end,
-        instalments_due_by(frequency, activation_date, instalment_count, ${before}::date) as due_before
-      from with_paid
+      select product_id, activation_date, total_minor, created_at, paid_end, paid_before, existed, recorded_status,
+        ${nextDueDateWith(sql`paid_end`)} as due_date,
+        ${depositDueBy(asOf)} as deposit_due,
+        ${instalmentsDueBy(asOf)} as instalments_due,
+        ${instalmentsDueBy(before)} as instalments_due_before,
+        ${paidToInstalments(sql`paid_end`)} as instalments_end,
+        ${paidToInstalments(sql`paid_before`)} as instalments_before
+      from with_paid a
       offset '0'
     ),
     with_status as (
@@ -79,9 +82,7 @@ export async function accountFigures(
         case
           when paid_end >= total_minor and recorded_status in ${literalList(statusesIn('completesWhenPaid'))} then 'completed'
           else recorded_status
-        end as status_then,
-        paid_to_instalments(paid_end, deposit_minor, total_minor) as instalments_end,
-        paid_to_instalments(paid_before, deposit_minor, total_minor) as instalments_before
+        end as status_then
       from with_dues
       offset '0'
     ),
@@ -102,9 +103,7 @@ export async function accountFigures(
       count(*) filter (where existed) as accounts,
       coalesce(sum(total_minor) filter (where existed), 0)::text as contract,
       coalesce(sum(greatest(0, total_minor - paid_end)) filter (where bucket is not null), 0)::text as outstanding,
-      coalesce(sum(greatest(0, instalment_minor * due_end - paid_end
-          + case when activation_date <= ${asOf}::date then deposit_minor else 0 end))
-        filter (where bucket is not null), 0)::text as arrears,
+      coalesce(sum(greatest(0, deposit_due + instalments_due - paid_end)) filter (where bucket is not null), 0)::text as arrears,
       count(*) filter (where is_opened) as opened,
       coalesce(sum(total_minor) filter (where is_opened), 0)::text as opened_contract,
       count(*) filter (where is_activated) as activated,
@@ -112,9 +111,9 @@ export async function accountFigures(
       count(*) filter (where has_begun) as begun,
       sum(paid_end - paid_before)::text as collected,
       sum(instalments_end - instalments_before)::text as collected_instalments,
-      sum(instalment_minor * (due_end - due_before))::text as due_in_period,
-      sum(least(instalments_end, instalment_minor * due_end))::text as repaid,
-      sum(instalment_minor * due_end)::text as due_to_date
+      sum(instalments_due - instalments_due_before)::text as due_in_period,
+      sum(least(instalments_end, instalments_due))::text as repaid,
+      sum(instalments_due)::text as due_to_date
     from with_bucket
     group by status_then, product_id, bucket`.execute(tx);
   return rows;

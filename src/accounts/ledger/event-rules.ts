@@ -1,6 +1,7 @@
 import { type ChangeRow, event, eventRow } from '../../changes/events/change-rules.ts';
 import { SYSTEM } from '../../core/context.ts';
-import { addPeriods, type PlainDate } from '../../core/values/dates.ts';
+import type { PlainDate } from '../../core/values/dates.ts';
+import { nextDueDate } from '../schedule/rules.ts';
 import { changesForPaidAmount, rowsOfChange, type StatusHistory } from '../status/change-rules.ts';
 import { isStatusIn } from '../status/rules.ts';
 import type {
@@ -31,7 +32,7 @@ export function closeBooks(
   const written = [...books].map(([id, columns]) => {
     const before = accounts.get(id);
     if (!before) throw new Error(`Account ${id} is not locked.`);
-    let account = { ...before, ...columns, next_due_date: nextDueDate(before, columns.paid_minor) };
+    let account = { ...before, ...columns, next_due_date: dueDateAfter(before, columns) };
     const cause = posted.findLast((event) => movesMoney(event, id));
     const moves = cause ? changesForPaidAmount(account, histories.get(id), cause.event, today) : [];
     for (const move of moves) {
@@ -105,7 +106,7 @@ function changesOfBooks(before: AccountRow, after: NewBooks, posted: readonly Mo
   const subject = { resource: 'account' as const, resourceId: id };
   const changes: ChangeRow[] = [];
   const dates = {
-    nextDueDate: nextDueDate(before, after.paid_minor),
+    nextDueDate: dueDateAfter(before, after),
     previousNextDueDate: before.next_due_date,
   };
   if (dates.nextDueDate !== dates.previousNextDueDate) {
@@ -118,22 +119,7 @@ function changesOfBooks(before: AccountRow, after: NewBooks, posted: readonly Mo
   return changes;
 }
 
-/** The value that the generated column `next_due_date` gets from a paid amount. */
-function nextDueDate(
-  {
-    status,
-    frequency,
-    activation_date: start,
-    deposit_minor: deposit,
-    instalment_minor: instalment,
-    total_minor: total,
-  }: Pick<
-    AccountRow,
-    'status' | 'frequency' | 'activation_date' | 'deposit_minor' | 'instalment_minor' | 'total_minor'
-  >,
-  paidMinor: number,
-): PlainDate | null {
-  if (isStatusIn(status, 'closed') || paidMinor >= Number(total)) return null;
-  if (paidMinor < deposit) return start;
-  return addPeriods(start, frequency, Math.floor((paidMinor - deposit) / instalment) + 1);
+/** The value that the generated column `next_due_date` gets from new books. */
+function dueDateAfter(account: AccountRow, { paid_minor: paidMinor }: NewBooks): PlainDate | null {
+  return isStatusIn(account.status, 'closed') ? null : nextDueDate(account, paidMinor);
 }

@@ -10,7 +10,7 @@ import { minMinor } from '../../core/values/money.ts';
 import {
   allocate,
   dueBy,
-  itemMinor,
+  itemOf,
   itemsBy,
   nextItem,
   type Position,
@@ -244,7 +244,7 @@ describe('the schedule', () => {
         const found = items.map(({ date, index }) => [
           due(plus(date, -1)),
           due(date),
-          itemMinor(terms, index),
+          itemOf(terms, index).amountMinor,
         ]);
         const expected = [];
         let sum = 0n;

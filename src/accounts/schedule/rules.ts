@@ -5,6 +5,7 @@ import {
   addDays,
   compareDates,
   daysBetween,
+  later,
   type PlainDate,
   wholeMonthsBetween,
 } from '../../core/values/dates.ts';
@@ -12,7 +13,10 @@ import { type Minor, maxMinor, minMinor } from '../../core/values/money.ts';
 
 // The schedule of an account is not stored. It is computed from the terms of the account, which never change. Item 0 is the
 // deposit, due on the activation date. Item k (1..instalmentCount) is due k periods later, see `dueDate`. Payments cover the items in this
-// order, so the sum paid determines which items are paid.
+// order, so the sum paid determines which items are paid. store.ts has the same rules in SQL.
+//
+// Only this folder and the pay plans compute with deposits, instalments and periods. Other code asks the functions below, and reads
+// the terms only to show them.
 
 /** The terms that an account copied from its pay plan, from its activation date on. */
 export interface Terms extends PlanTerms {
@@ -36,6 +40,13 @@ type TermColumns = Pick<
   Row<'accounts'>,
   'deposit_minor' | 'instalment_minor' | 'instalment_count' | 'frequency' | 'grace_days' | 'activation_date'
 >;
+
+export interface ScheduledItem {
+  /** 0 for the deposit, k for instalment k. */
+  index: number;
+  date: PlainDate;
+  amountMinor: Minor;
+}
 
 interface OpenItem {
   /** 0 for the deposit, k for instalment k. */
@@ -101,15 +112,74 @@ interface Allocation {
   creditMinor: Minor;
 }
 
-/** The sum of all items dated on or before a date, in minor units; 0 before the activation date. */
-export function dueBy(terms: Terms, date: PlainDate): Minor {
-  if (compareDates(date, terms.activationDate) < 0) return 0n;
-  return terms.depositMinor + BigInt(instalmentsBy(terms, date)) * terms.instalmentMinor;
+/** The sum of all items. */
+export function totalOf(terms: Terms): Minor {
+  return totalMinor(terms);
 }
 
-/** The amount of item k: the deposit for k = 0, else an instalment. */
-export function itemMinor(terms: Terms, k: number): Minor {
-  return k === 0 ? terms.depositMinor : terms.instalmentMinor;
+/** The date of the last item. */
+export function completionDate(terms: Terms): PlainDate {
+  return dueDate(terms, terms.instalmentCount);
+}
+
+/** The sum that the customer usually pays at once. */
+export function usualInstalment(terms: Terms): Minor {
+  return terms.instalmentMinor;
+}
+
+/** The sum of all items dated on or before a date, in minor units; 0 before the activation date. */
+export function dueBy(terms: Terms, date: PlainDate): Minor {
+  return chargesOf(terms, date).chargedMinor;
+}
+
+/** Items in words: a deposit, and a number of equal instalments. */
+export interface Charges {
+  depositMinor: Minor;
+  instalmentCount: number;
+  instalmentMinor: Minor;
+  /** The sum of the deposit and the instalments. */
+  chargedMinor: Minor;
+}
+
+/** The items dated on or before a date; all items without a date. */
+export function chargesOf(terms: Terms, date?: PlainDate): Charges {
+  const { instalmentMinor } = terms;
+  const items = date === undefined ? terms.instalmentCount + 1 : itemsBy(terms, date);
+  const depositMinor = items === 0 ? 0n : terms.depositMinor;
+  const instalmentCount = Math.max(items - 1, 0);
+  return {
+    depositMinor,
+    instalmentCount,
+    instalmentMinor,
+    chargedMinor: depositMinor + BigInt(instalmentCount) * instalmentMinor,
+  };
+}
+
+/** @param k - 0 for the deposit, else the number of an instalment. */
+export function itemOf(terms: Terms, k: number): ScheduledItem {
+  return {
+    index: k,
+    date: dueDate(terms, k),
+    amountMinor: k === 0 ? terms.depositMinor : terms.instalmentMinor,
+  };
+}
+
+/** The items of a period, both days included. A deposit of 0 is left out. */
+export function itemsWithin(terms: Terms, { from, to }: { from: PlainDate; to: PlainDate }): ScheduledItem[] {
+  const first = Math.max(terms.depositMinor === 0n ? 1 : 0, itemsBy(terms, addDays(from, -1)));
+  const count = Math.max(0, itemsBy(terms, to) - first);
+  return Array.from({ length: count }, (_, i) => itemOf(terms, first + i));
+}
+
+/** The number of items that a sum paid covers, including the deposit. */
+export function itemsCovered(terms: Terms, paidMinor: Minor): number {
+  return nextItem(terms, paidMinor)?.index ?? terms.instalmentCount + 1;
+}
+
+/** The part of a sum paid that covers only a part of the next item. */
+export function partOfNextItem(terms: Terms, paidMinor: Minor): Minor {
+  const next = nextItem(terms, paidMinor);
+  return next === undefined ? 0n : itemOf(terms, next.index).amountMinor - next.remainderMinor;
 }
 
 /** The number of items dated on or before a date, including the deposit. */
@@ -126,7 +196,7 @@ export function itemsBy(terms: Terms, date: PlainDate): number {
  * @returns undefined if all is paid.
  */
 export function nextItem(terms: Terms, paidMinor: Minor): OpenItem | undefined {
-  if (paidMinor >= totalMinor(terms)) return undefined;
+  if (paidMinor >= totalOf(terms)) return undefined;
   if (paidMinor < terms.depositMinor) {
     return { index: 0, date: terms.activationDate, remainderMinor: terms.depositMinor - paidMinor };
   }
@@ -135,6 +205,11 @@ export function nextItem(terms: Terms, paidMinor: Minor): OpenItem | undefined {
   const index = Number(towardsInstalments / terms.instalmentMinor) + 1;
   const remainderMinor = terms.instalmentMinor - (towardsInstalments % terms.instalmentMinor);
   return { index, date: dueDate(terms, index), remainderMinor };
+}
+
+/** The value that the generated column `next_due_date` of an account gets from a paid amount, unless the account is closed. */
+export function nextDueDate(account: TermColumns, paidMinor: number): PlainDate | null {
+  return nextItem(termsOf(account), BigInt(paidMinor))?.date ?? null;
 }
 
 /**
@@ -162,10 +237,10 @@ export function position(terms: Terms, standing: Standing): Position {
   const hasBegun = activated && compareDates(today, terms.activationDate) >= 0;
   const isOwing = hasBegun && !closed;
   const arrears = dueBy(terms, today) - paidMinor;
-  const daysPastDue = isOwing ? Math.max(0, daysBetween(next.date, today)) : 0;
+  const daysLate = isOwing ? daysPastDue(next.date, today) : 0;
   return {
-    paymentState: closed ? 'closed' : hasBegun ? lateness(terms, today, next, daysPastDue) : 'not_due',
-    daysPastDue,
+    paymentState: closed ? 'closed' : hasBegun ? lateness(terms, today, next, daysLate) : 'not_due',
+    daysPastDue: daysLate,
     paidUntil: closed || next.index === 0 ? null : addDays(next.date, -1),
     nextDueDate: closed ? null : next.date,
     nextDueAmountMinor: closed ? null : next.remainderMinor,
@@ -173,15 +248,29 @@ export function position(terms: Terms, standing: Standing): Position {
   };
 }
 
+/** The days since the next due date. @param nextDueDate - null if every item is paid, or if the account is closed. */
+export function daysPastDue(nextDueDate: PlainDate | null, day: PlainDate): number {
+  return nextDueDate === null ? 0 : Math.max(0, daysBetween(nextDueDate, day));
+}
+
+/**
+ * The last day before automatic suspension. Null if there is no next due date. The days of grace start again on `reprieved_on`,
+ * the day on which staff last made the account active. The restart does not change the account's payment state, which can still
+ * be `late`.
+ */
+export function lastDayOfGrace({
+  next_due_date: dueOn,
+  reprieved_on: restartedOn,
+  grace_days: days,
+}: Pick<Row<'accounts'>, 'next_due_date' | 'reprieved_on' | 'grace_days'>): PlainDate | null {
+  return dueOn === null ? null : addDays(restartedOn === null ? dueOn : later(dueOn, restartedOn), days);
+}
+
 /** The state of an item is the first of these whose condition holds. The comment of `scheduleItems` lists the conditions. */
 export const itemStates = ['paid', 'not_owed', 'overdue', 'due', 'partly_paid', 'upcoming'] as const;
 type ItemState = (typeof itemStates)[number];
 
-export interface ScheduleItem {
-  /** 0 for the deposit, k for instalment k. */
-  index: number;
-  date: PlainDate;
-  amountMinor: Minor;
+export interface ScheduleItem extends ScheduledItem {
   /** The paid part of the item. For the deposit it is negative if the paid amount of the account is negative. */
   paidMinor: Minor;
   state: ItemState;
@@ -197,12 +286,11 @@ export function scheduleItems(terms: Terms, standing: Standing): ScheduleItem[] 
   const items: ScheduleItem[] = [];
   let leftMinor = paidMinor;
   for (let index = 0; index <= terms.instalmentCount; index++) {
-    const amountMinor = itemMinor(terms, index);
+    const { date, amountMinor } = itemOf(terms, index);
     const ownMinor = minMinor(leftMinor, amountMinor);
     // A negative sum reduces only the paid part of the deposit.
     leftMinor = maxMinor(leftMinor - ownMinor, 0n);
     if (amountMinor === 0n && ownMinor === 0n) continue;
-    const date = dueDate(terms, index);
     const state = stateOf({ amountMinor, paidMinor: ownMinor, daysLeft: daysBetween(today, date) });
     items.push({ index, date, amountMinor, paidMinor: ownMinor, state });
   }
@@ -276,9 +364,9 @@ export function allocate(terms: Terms, payments: readonly ScheduledPayment[]): A
   return { slices, creditMinor: receivedMinor - paidMinor };
 }
 
-function lateness(terms: Terms, today: PlainDate, next: OpenItem, daysPastDue: number): PaymentState {
-  if (daysPastDue > terms.graceDays) return 'late';
-  if (daysPastDue > 0) return 'in_grace';
+function lateness(terms: Terms, today: PlainDate, next: OpenItem, daysLate: number): PaymentState {
+  if (daysLate > terms.graceDays) return 'late';
+  if (daysLate > 0) return 'in_grace';
   // `instalmentsBy + 1` is the index of the first instalment after today. If there is no such instalment, `next.index` is smaller
   // than this index, and the state is `current`.
   return next.index > instalmentsBy(terms, today) + 1 ? 'paid_ahead' : 'current';

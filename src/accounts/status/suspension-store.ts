@@ -4,19 +4,16 @@ import { literalList } from '../../core/database/literal-list.ts';
 import { UNNAMED } from '../../core/database/prepared-statements.ts';
 import type { Row } from '../../core/database/tables.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
+import { isBeyondGrace, LAST_DAY_OF_GRACE } from '../schedule/store.ts';
 import { statusesIn } from './rules.ts';
 
 type AccountRow = Row<'accounts'>;
 
 export type AccountToSuspend = AccountRow & { last_day_of_grace: PlainDate };
 
-/** `lastDayOfGrace` of suspension-rules.ts in SQL. */
-const lastDayOfGrace = sql`greatest(a.next_due_date, a.reprieved_on) + a.grace_days`;
-
-/** Must match the index accounts_grace, which has this condition on the status, and `lastDayOfGrace` in its key. */
+/** Must match the index accounts_grace, which has this condition on the status, and the last day of grace in its key. */
 function toSuspendCondition(day: PlainDate) {
-  return sql`a.status in ${literalList(statusesIn('suspendedWhenLate'))}
-    and a.next_due_date is not null and ${lastDayOfGrace} < ${day}::date`;
+  return sql`a.status in ${literalList(statusesIn('suspendedWhenLate'))} and ${isBeyondGrace(day)}`;
 }
 
 /**
@@ -31,7 +28,7 @@ export async function lockAccountsToSuspend(tx: Tx, day: PlainDate, limit: numbe
     where a.id = any(array(
       select late.id from pay_plans p cross join lateral (
         select a.id from accounts a where a.payplan_id = p.id and ${toSuspendCondition(day)}
-        order by ${lastDayOfGrace} limit ${limit}) late
+        order by ${LAST_DAY_OF_GRACE} limit ${limit}) late
       where p.auto_suspend limit ${limit}))
       and ${toSuspendCondition(day)}
     order by a.id for no key update skip locked`.execute(tx);
@@ -46,9 +43,9 @@ export async function findAccountsToSuspend(
 ): Promise<AccountToSuspend[]> {
   const { rows } = await sql<AccountToSuspend>`
     ${sql.raw(UNNAMED)}
-    select a.*, ${lastDayOfGrace} as last_day_of_grace from accounts a
+    select a.*, ${LAST_DAY_OF_GRACE} as last_day_of_grace from accounts a
     where a.payplan_id = ${payplanId} and ${toSuspendCondition(day)}
-      and (${lastDayOfGrace}, a.id) > (${after?.last_day_of_grace ?? '-infinity'}::date, ${after?.id ?? 0})
-    order by ${lastDayOfGrace}, a.id limit ${limit}`.execute(db);
+      and (${LAST_DAY_OF_GRACE}, a.id) > (${after?.last_day_of_grace ?? '-infinity'}::date, ${after?.id ?? 0})
+    order by ${LAST_DAY_OF_GRACE}, a.id limit ${limit}`.execute(db);
   return rows;
 }

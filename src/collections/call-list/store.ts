@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { isLate, isPastDue } from '../../accounts/schedule/store.ts';
 import { statusesIn } from '../../accounts/status/rules.ts';
 import { accountColumns, SELECT_SHOWN, type ShownAccountRow } from '../../accounts/store.ts';
 import type { Db, Tx } from '../../core/database/db.ts';
@@ -20,12 +21,6 @@ const isHidden = (day: PlainDate) => sql`(
   s.hidden_until > ${day}::date or s.has_dispute
   or s.wrong_phones is not null and (
     select array_remove(array[c.phone, c.second_phone], null) <@ s.wrong_phones from customers c where c.id = a.customer_id))`;
-
-/** The same formula as `lateness` in accounts/schedule/rules.ts. The first condition lets PostgreSQL use the index on the date. */
-const isLate = (day: PlainDate, lateness: Lateness) =>
-  lateness === 'past_due'
-    ? sql<boolean>`a.next_due_date < ${day}::date`
-    : sql<boolean>`(a.next_due_date < ${day}::date and ${day}::date - a.next_due_date > a.grace_days)`;
 
 function conditionOfShown(shown: Shown, day: PlainDate): RawBuilder<boolean>[] {
   switch (shown) {
@@ -62,7 +57,7 @@ export function listEntries(db: Db, query: ListPlan & CallListFilters, day: Plai
     select: isByCall ? SELECT_CALLED : SELECT_ENTRIES,
     from: isByCall ? CALLED : ENTRIES,
     where: [
-      isLate(day, lateness),
+      lateness === 'past_due' ? isPastDue(day) : isLate(day),
       hasStatus
         ? sql<boolean>`a.status not in ${literalList(statusesIn('awaitingActivation'))}`
         : sql<boolean>`a.status in ${literalList(CALLED_STATUSES)}`,
@@ -94,7 +89,7 @@ export async function findFormAccounts(
     where a.id = ${accountId} or (
       a.customer_id = any(array(
         select c.id from customers c where c.phone = any(${phones}::text[]) or c.second_phone = any(${phones}::text[])))
-      and ${isLate(day, 'late')} and a.status in ${literalList(CALLED_STATUSES)})
+      and ${isLate(day)} and a.status in ${literalList(CALLED_STATUSES)})
     order by a.id <> ${accountId}, a.id limit ${MAX_FORM_ACCOUNTS}`.execute(db);
   return rows;
 }

@@ -1,5 +1,5 @@
 import { balanceOf } from '../../accounts/ledger/rules.ts';
-import { position, termsOf } from '../../accounts/schedule/rules.ts';
+import { position, termsOf, usualInstalment } from '../../accounts/schedule/rules.ts';
 import { isStatusIn } from '../../accounts/status/rules.ts';
 import type { AccountStatus, JudgedPromiseState } from '../../core/database/tables.ts';
 import { invalidField } from '../../core/http/errors.ts';
@@ -59,10 +59,11 @@ export function promiseLimitsOf(
   const { status } = row;
   if (!isStatusIn(status, 'open') || isStatusIn(status, 'awaitingActivation')) return undefined;
   const paidMinor = BigInt(row.paid_minor);
-  const { arrearsMinor } = position(termsOf(row), { paidMinor, today: day, closed: false, activated: true });
+  const terms = termsOf(row);
+  const { arrearsMinor } = position(terms, { paidMinor, today: day, closed: false, activated: true });
   const balanceMinor = balanceOf({ status, totalMinor: BigInt(row.total_minor), paidMinor });
   if (balanceMinor <= 0n) return undefined;
-  return limitsOf({ instalmentMinor: BigInt(row.instalment_minor), arrearsMinor, balanceMinor }, day);
+  return limitsOf({ instalmentMinor: usualInstalment(terms), arrearsMinor, balanceMinor }, day);
 }
 
 /** @throws AppError VALIDATION_ERROR that names the limit. @param show - the text of an amount. */

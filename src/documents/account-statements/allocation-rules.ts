@@ -1,5 +1,4 @@
-import { allocate, itemMinor, type Slice, type Terms } from '../../accounts/schedule/rules.ts';
-import { dueDate } from '../../catalogue/pay-plans/rules.ts';
+import { allocate, itemOf, type Slice, type Terms } from '../../accounts/schedule/rules.ts';
 import { compareDates, type PlainDate } from '../../core/values/dates.ts';
 import { type Minor, minMinor } from '../../core/values/money.ts';
 
@@ -50,7 +49,14 @@ export function allocationOf(terms: Terms, counted: readonly MoneyMove[]) {
     const source = counted[place];
     if (!source) throw new Error(`A slice refers to the payment at position ${place}, which does not exist.`);
     const { paymentId, creditMoveId, date: paymentDate } = source;
-    const cover = { paymentId, creditMoveId, paymentDate, item, dueDate: dueDate(terms, item), amountMinor };
+    const cover = {
+      paymentId,
+      creditMoveId,
+      paymentDate,
+      item,
+      dueDate: itemOf(terms, item).date,
+      amountMinor,
+    };
     push(ofMoney, source, cover);
     push(ofItem, item, cover);
   }
@@ -115,7 +121,7 @@ export function coverRuns(covers: readonly Cover[], terms: Terms): CoverRun[] {
   }
   const runs: CoverRun[] = [];
   for (const { item, dueDate, amountMinor } of ofItem.values()) {
-    const isWhole = amountMinor === itemMinor(terms, item);
+    const isWhole = amountMinor === itemOf(terms, item).amountMinor;
     const last = runs.at(-1);
     if (isWhole && last?.isWhole && last.firstItem > 0 && last.lastItem === item - 1) {
       last.lastItem = item;

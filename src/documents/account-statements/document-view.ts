@@ -1,5 +1,4 @@
-import { termsOf } from '../../accounts/schedule/rules.ts';
-import { dueDate } from '../../catalogue/pay-plans/rules.ts';
+import { completionDate, termsOf } from '../../accounts/schedule/rules.ts';
 import type { Currency } from '../../core/context.ts';
 import type { Language } from '../../core/http/fields.ts';
 import { type Minor, printedAmount } from '../../core/values/money.ts';
@@ -67,7 +66,7 @@ export function statementDocument(
       instalment: amount(terms.instalmentMinor),
       count: terms.instalmentCount,
       frequency: terms.frequency,
-      lastDate: dueDate(terms, terms.instalmentCount),
+      lastDate: completionDate(terms),
       total: amount(BigInt(account.total_minor)),
     },
     opening: figures(statement.opening),

@@ -1,6 +1,5 @@
-import { itemsBy, type Terms } from '../../accounts/schedule/rules.ts';
+import { type Charges, chargesOf, type Terms } from '../../accounts/schedule/rules.ts';
 import { isStatusIn, statusOn } from '../../accounts/status/rules.ts';
-import { totalMinor } from '../../catalogue/pay-plans/rules.ts';
 import type { AccountStatus } from '../../core/database/tables.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import { type Minor, maxMinor } from '../../core/values/money.ts';
@@ -22,15 +21,9 @@ export const EXPLANATION_STATES = [
 export type ExplanationState = (typeof EXPLANATION_STATES)[number];
 
 /** charged − paid = late + dueOnDate + remaining − ahead − credit. */
-export interface DebtExplanation {
+export interface DebtExplanation extends Charges {
   state: ExplanationState;
   status: AccountStatus;
-  /** The part of `chargedMinor` that is the deposit. */
-  depositMinor: Minor;
-  /** The number of instalments in `chargedMinor`. */
-  instalmentCount: number;
-  instalmentMinor: Minor;
-  chargedMinor: Minor;
   paidMinor: Minor;
   lateMinor: Minor;
   lateSince: PlainDate | null;
@@ -55,10 +48,11 @@ export function explainDebt(account: ExplainedAccount, quote: Quote, date: Plain
   const { terms, paidMinor } = account;
   const { position } = quote;
   const status = statusOn(account.status, terms.activationDate, date);
-  const total = totalMinor(terms);
+  const all = chargesOf(terms);
+  const total = all.chargedMinor;
   const facts = {
+    ...all,
     status,
-    instalmentMinor: terms.instalmentMinor,
     paidMinor,
     lateMinor: quote.overdueMinor,
     lateSince: quote.overdueMinor > 0n ? position.nextDueDate : null,
@@ -69,11 +63,6 @@ export function explainDebt(account: ExplainedAccount, quote: Quote, date: Plain
     startsOn: terms.activationDate,
     nextDueDate: position.nextDueDate,
     nextDueMinor: position.nextDueAmountMinor,
-  };
-  const all = {
-    depositMinor: terms.depositMinor,
-    instalmentCount: terms.instalmentCount,
-    chargedMinor: total,
   };
   if (isStatusIn(status, 'saleUndone')) {
     return {
@@ -87,25 +76,17 @@ export function explainDebt(account: ExplainedAccount, quote: Quote, date: Plain
     };
   }
   if (position.paymentState === 'paid_off') {
-    return { ...facts, ...all, state: 'paid_off', creditMinor: paidMinor - total };
+    return { ...facts, state: 'paid_off', creditMinor: paidMinor - total };
   }
   if (isStatusIn(status, 'closed')) {
-    return { ...facts, ...all, state: 'written_off', remainingMinor: total - paidMinor };
+    return { ...facts, state: 'written_off', remainingMinor: total - paidMinor };
   }
   if (position.paymentState === 'not_due') {
-    return { ...facts, ...all, state: 'not_started', remainingMinor: total - paidMinor };
+    return { ...facts, state: 'not_started', remainingMinor: total - paidMinor };
   }
-  const instalmentCount = itemsBy(terms, date) - 1;
-  const chargedMinor = terms.depositMinor + BigInt(instalmentCount) * terms.instalmentMinor;
-  const aheadMinor = maxMinor(paidMinor - chargedMinor, 0n);
-  return {
-    ...facts,
-    state: stateOf(quote, aheadMinor),
-    depositMinor: terms.depositMinor,
-    instalmentCount,
-    chargedMinor,
-    aheadMinor,
-  };
+  const charges = chargesOf(terms, date);
+  const aheadMinor = maxMinor(paidMinor - charges.chargedMinor, 0n);
+  return { ...facts, ...charges, state: stateOf(quote, aheadMinor), aheadMinor };
 }
 
 function stateOf({ overdueMinor, dueOnDateMinor }: Quote, aheadMinor: Minor): ExplanationState {

@@ -1,14 +1,14 @@
 import { balanceOf } from '../../accounts/ledger/rules.ts';
 import {
   dueBy,
-  itemMinor,
-  nextItem,
+  itemsCovered,
   type Position,
+  partOfNextItem,
   position,
   type Terms,
+  totalOf,
 } from '../../accounts/schedule/rules.ts';
 import { isStatusIn, isToComplete, statusOn } from '../../accounts/status/rules.ts';
-import { totalMinor } from '../../catalogue/pay-plans/rules.ts';
 import type { AccountStatus } from '../../core/database/tables.ts';
 import { addDays, type PlainDate } from '../../core/values/dates.ts';
 import { type Minor, maxMinor, minMinor } from '../../core/values/money.ts';
@@ -54,7 +54,7 @@ export function quoteOf(
   const activated = !isStatusIn(status, 'awaitingActivation');
   const closed = isStatusIn(status, 'closed');
   const isSaleUndone = isStatusIn(status, 'saleUndone');
-  const total = totalMinor(terms);
+  const total = totalOf(terms);
   const positionOf = (paid: Minor) => position(terms, { paidMinor: paid, today: date, closed, activated });
   const current = positionOf(paidMinor);
   const before = dueBy(terms, addDays(date, -1)) - paidMinor;
@@ -71,20 +71,14 @@ export function quoteOf(
   function quotedPayment(amount: Minor): QuotedPayment {
     const paid = paidMinor + amount;
     const owed = (isSaleUndone ? 0n : total) - paid;
-    const next = isSaleUndone ? undefined : nextItem(terms, paid);
-    const begun = next === undefined ? 0n : itemMinor(terms, next.index) - next.remainderMinor;
     return {
       amountMinor: amount,
       position: positionOf(paid),
       itemsCovered: isSaleUndone ? 0 : itemsCovered(terms, paid) - itemsCovered(terms, paidMinor),
-      remainderMinor: minMinor(amount, begun),
+      remainderMinor: isSaleUndone ? 0n : minMinor(amount, partOfNextItem(terms, paid)),
       balanceMinor: maxMinor(owed, 0n),
       creditMinor: maxMinor(-owed, 0n),
       completes: isToComplete(status, paid, total),
     };
   }
-}
-
-function itemsCovered(terms: Terms, paidMinor: Minor): number {
-  return nextItem(terms, paidMinor)?.index ?? terms.instalmentCount + 1;
 }

@@ -1,12 +1,12 @@
 import {
   dueBy,
-  itemMinor,
-  itemsBy,
+  itemsWithin,
   type Position,
   position,
+  type ScheduledItem,
   type Terms,
+  totalOf,
 } from '../../accounts/schedule/rules.ts';
-import { dueDate, totalMinor } from '../../catalogue/pay-plans/rules.ts';
 import { invalid, invalidField } from '../../core/http/errors.ts';
 import { addDays, compareDates, earlier, type PlainDate } from '../../core/values/dates.ts';
 import { type Minor, maxMinor, minMinor } from '../../core/values/money.ts';
@@ -136,7 +136,7 @@ export function readStatementPeriod(
 export function statementOf(history: AccountHistory, period: StatementPeriod): Statement {
   const { from, to } = period;
   const known = knownBy(history, to);
-  const items = itemsWithin(known, period);
+  const items = known.activated ? itemsWithin(known.terms, { from, to: known.lastDay }) : [];
   refuseTooMany(items.length + known.money.filter(({ date }) => isWithin(period, date)).length);
 
   const opening = figuresAt(known, addDays(from, -1));
@@ -190,7 +190,7 @@ function knownBy(history: AccountHistory, to: PlainDate) {
   const money = history.money.filter(({ date }) => compareDates(date, to) <= 0).sort(compareMoney);
   return {
     ...{ terms, activated, events, end, money },
-    total: totalMinor(terms),
+    total: totalOf(terms),
     counted: money.filter(({ reversedOn }) => reversedOn === null),
     reversed: history.money.filter(isReversed),
     /** The last day on which items can fall due. */
@@ -199,13 +199,6 @@ function knownBy(history: AccountHistory, to: PlainDate) {
 }
 
 type Known = ReturnType<typeof knownBy>;
-
-/** The numbers of the items that fall due in the period. A deposit of 0 is not an item. */
-function itemsWithin({ terms, activated, lastDay }: Known, { from }: StatementPeriod): number[] {
-  if (!activated) return [];
-  const first = Math.max(terms.depositMinor === 0n ? 1 : 0, itemsBy(terms, addDays(from, -1)));
-  return Array.from({ length: Math.max(0, itemsBy(terms, lastDay) - first) }, (_, i) => first + i);
-}
 
 /** The balances at the end of a day. */
 function figuresAt(
@@ -230,14 +223,14 @@ interface Entry {
   rank: number;
   event?: AccountEvent;
   money?: MoneyMove;
-  item?: number;
+  item?: ScheduledItem;
   reversal?: boolean;
 }
 
 /** The entries of the period, in the order of date and rank. */
 function entriesOf(
-  { terms, events, end, money, reversed }: Known,
-  items: number[],
+  { events, end, money, reversed }: Known,
+  items: readonly ScheduledItem[],
   period: StatementPeriod,
 ): Entry[] {
   const entries: Entry[] = [
@@ -248,7 +241,7 @@ function entriesOf(
       money: one,
     })),
     ...reversed.map((one) => ({ date: one.reversedOn, rank: RANK.reversal, money: one, reversal: true })),
-    ...items.map((item) => ({ date: dueDate(terms, item), rank: RANK.item, item })),
+    ...items.map((item) => ({ date: item.date, rank: RANK.item, item })),
   ];
   return entries
     .filter(({ date }) => isWithin(period, date))
@@ -267,7 +260,7 @@ function rowsOf(known: Known, entries: readonly Entry[], opening: StatementFigur
 
   for (const entry of entries) {
     if (entry.event) addEvent(entry.event);
-    else if (entry.item !== undefined) addItem(entry.item, entry.date);
+    else if (entry.item) addItem(entry.item);
     else if (entry.money && entry.reversal)
       add({ type: 'reversal', date: entry.date, amountMinor: entry.money.amountMinor, money: entry.money });
     else if (entry.money) addMoney(entry.money);
@@ -286,8 +279,7 @@ function rowsOf(known: Known, entries: readonly Entry[], opening: StatementFigur
     }
   }
 
-  function addItem(item: number, date: PlainDate): void {
-    const amountMinor = itemMinor(terms, item);
+  function addItem({ index: item, date, amountMinor }: ScheduledItem): void {
     const type = item === 0 ? 'deposit' : 'instalment';
     add({ type, date, amountMinor, dueMinor: amountMinor, item, covers: allocation.ofItem.get(item) ?? [] });
   }

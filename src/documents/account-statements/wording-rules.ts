@@ -1,5 +1,5 @@
 import { formatAccountNumber } from '../../accounts/account-number-rules.ts';
-import type { Terms } from '../../accounts/schedule/rules.ts';
+import { chargesOf, type Terms } from '../../accounts/schedule/rules.ts';
 import { unreachable } from '../../core/http/errors.ts';
 import type { Language } from '../../core/http/fields.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
@@ -141,11 +141,7 @@ export function describeEnds(language: Language): Pick<Words, 'opening' | 'closi
   return WORDS[language];
 }
 
-export function describeRow(
-  row: Row,
-  { instalmentCount }: Terms,
-  { language, date, amount }: Spelling,
-): string {
+export function describeRow(row: Row, terms: Terms, { language, date, amount }: Spelling): string {
   const words = WORDS[language];
   const { type, money } = row;
   const rowAmount = amount(row.amountMinor);
@@ -156,7 +152,7 @@ export function describeRow(
     case 'deposit':
       return words.deposit;
     case 'instalment':
-      return words.instalment(row.item, instalmentCount);
+      return words.instalment(row.item, chargesOf(terms).instalmentCount);
     case 'payment':
       return money?.reversedOn
         ? words.reversedPayment(method, date(money.reversedOn))
@@ -192,8 +188,9 @@ export function describeRows(
     case 'instalment': {
       const last = rows.at(-1) ?? first;
       const amount = spelling.amount(first.amountMinor);
+      const { instalmentCount } = chargesOf(terms);
       return {
-        description: words.instalmentRun(first.item ?? 0, last.item ?? 0, terms.instalmentCount, amount),
+        description: words.instalmentRun(first.item ?? 0, last.item ?? 0, instalmentCount, amount),
         detail: coverageOfItems(rows, spelling),
       };
     }

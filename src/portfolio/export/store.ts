@@ -1,4 +1,5 @@
-import { statusesIn } from '../../accounts/status/rules.ts';
+import { PAID_UNTIL } from '../../accounts/schedule/store.ts';
+import { BALANCE } from '../../accounts/store.ts';
 import type { Currency } from '../../core/context.ts';
 import { inUnits } from '../../core/database/copy-pool.ts';
 import { type Column, FILE_NAMES, type FileName, FORMAT, VERSION_COLUMN } from '../format-rules.ts';
@@ -40,10 +41,6 @@ function key(alias: string, table: 'accounts' | 'customers' | 'employees'): stri
 const customerKey = key('c', 'customers');
 const employeeKey = key('e', 'employees');
 const accountKey = key('a', 'accounts');
-
-const SALE_UNDONE = `(${statusesIn('saleUndone')
-  .map((status) => `'${status}'`)
-  .join(', ')})`;
 
 /**
  * For each payment that was unassigned at least once: the accounts that it had before, with the times. An import needs them to
@@ -131,9 +128,9 @@ const SOURCES: Readonly<Record<FileName, Source>> = {
       source_payment_count: 'coalesce(m.payments, 0)',
       // After a transfer or a refund of credit, a reversal can make `paid_minor` negative. source_paid is then empty.
       source_paid: 'case when a.paid_minor >= 0 then a.paid_minor end',
-      source_balance: `greatest(0, case when a.status in ${SALE_UNDONE} then 0 else a.total_minor end - a.paid_minor)`,
+      source_balance: BALANCE,
       source_arrears: 'null::bigint',
-      source_paid_until: 'case when a.paid_minor >= a.deposit_minor then a.next_due_date - 1 end',
+      source_paid_until: PAID_UNTIL,
     },
   },
   account_changes: {

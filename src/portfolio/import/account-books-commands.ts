@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
+import { termsOf } from '../../accounts/schedule/rules.ts';
 import type { CopyIn } from '../../core/database/copy-in.ts';
 import type { Tx } from '../../core/database/db.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
@@ -119,14 +120,11 @@ function accountOf(
     id: row.id ?? row.position,
     line: row.line,
     externalId: external_id,
-    terms: {
-      depositMinor: BigInt(deposit),
-      instalmentMinor: BigInt(instalment),
-      instalmentCount: instalment_count,
-      frequency,
-      graceDays: grace_days,
-      activationDate: activation_date,
-    },
+    terms: termsOf({
+      deposit_minor: deposit,
+      instalment_minor: instalment,
+      ...{ instalment_count, frequency, grace_days, activation_date },
+    }),
     openedOn: opening.day,
     status: row.status,
     statusSince: row.status_since,

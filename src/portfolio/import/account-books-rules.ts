@@ -5,9 +5,8 @@ import {
   type MoneyEvent,
   type NewEntry,
 } from '../../accounts/ledger/rules.ts';
-import { type Position, position, type Terms } from '../../accounts/schedule/rules.ts';
+import { type Position, position, type Terms, totalOf } from '../../accounts/schedule/rules.ts';
 import { isStatusIn, isToComplete, moneyEventOf, statusOn } from '../../accounts/status/rules.ts';
-import { totalMinor } from '../../catalogue/pay-plans/rules.ts';
 import { SYSTEM } from '../../core/context.ts';
 import type { AccountStatus, StatusCause } from '../../core/database/tables.ts';
 import { compareDates, later, type PlainDate } from '../../core/values/dates.ts';
@@ -102,7 +101,7 @@ export function computeAccountBooks(
   decimals: number,
 ): ComputedAccount {
   const { id, terms, openedOn } = account;
-  const total = totalMinor(terms);
+  const total = totalOf(terms);
   const problems: BooksProblem[] = [];
   const entries: ComputedAccount['entries'] = [];
   const initial = statusOn('pending', terms.activationDate, openedOn);

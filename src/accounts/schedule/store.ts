@@ -1,0 +1,93 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Filter } from '../../core/lists/query.ts';
+import type { PlainDate } from '../../core/values/dates.ts';
+
+// The rules of rules.ts in SQL, for accounts `a`. test/api/schedule-in-sql.test.ts compares both. Like rules.ts, these parts of
+// statements know nothing of statuses, except that an account without a next due date owes no item.
+
+type Sum = RawBuilder<number>;
+
+/** The deposit, if it is due on or before the day. */
+export const depositDueBy = (day: PlainDate): Sum =>
+  sql`(case when a.activation_date <= ${day}::date then a.deposit_minor else 0 end)`;
+
+/** The sum of the instalments dated on or before a day. Together with `depositDueBy`, this is `dueBy` of rules.ts. */
+export const instalmentsDueBy = (day: PlainDate): Sum =>
+  sql`(a.instalment_minor * instalments_due_by(a.frequency, a.activation_date, a.instalment_count, ${day}::date))`;
+
+/** The part of a sum paid that covers instalments. */
+export const paidToInstalments = (paidMinor: RawBuilder<unknown>): Sum =>
+  sql`paid_to_instalments(${paidMinor}, a.deposit_minor, a.total_minor)`;
+
+/** The next due date that an account has with a sum paid. The stored date is right for the present sum of an account that is not closed. */
+export const nextDueDateWith = (paidMinor: RawBuilder<unknown>): RawBuilder<PlainDate | null> =>
+  sql`coalesce(case when ${paidMinor} = a.paid_minor then a.next_due_date end,
+    next_due_date(a.frequency, a.activation_date, a.deposit_minor, a.instalment_minor, a.total_minor, ${paidMinor}))`;
+
+/** `paidUntil` of `position`, as a text for statements that are texts. */
+export const PAID_UNTIL = 'case when a.paid_minor >= a.deposit_minor then a.next_due_date - 1 end';
+
+/** `arrearsMinor` of `position`, for an account that is activated. */
+export const arrearsOn = (day: PlainDate): Sum => sql`(case
+  when a.next_due_date is null or a.activation_date > ${day}::date then 0
+  else greatest(0, ${depositDueBy(day)} + ${instalmentsDueBy(day)} - a.paid_minor) end)`;
+
+/** `daysPastDue`, for an account that is activated. */
+export const daysPastDueOn = (day: PlainDate): RawBuilder<number> =>
+  sql`greatest(0, ${day}::date - a.next_due_date)`;
+
+/** Whether an item is past due. PostgreSQL can use the index on the date. */
+export const isPastDue = (day: PlainDate): RawBuilder<boolean> => sql`a.next_due_date < ${day}::date`;
+
+/** Whether an account is late: more days past due than its days of grace, see `position`. */
+export const isLate = (day: PlainDate): RawBuilder<boolean> =>
+  sql`(${isPastDue(day)} and ${day}::date - a.next_due_date > a.grace_days)`;
+
+/** `lastDayOfGrace`. The index accounts_grace has it in its key. */
+export const LAST_DAY_OF_GRACE: RawBuilder<PlainDate> = sql`greatest(a.next_due_date, a.reprieved_on) + a.grace_days`;
+
+/** Whether the last day of grace is over. */
+export const isBeyondGrace = (day: PlainDate): RawBuilder<boolean> =>
+  sql`(a.next_due_date is not null and ${LAST_DAY_OF_GRACE} < ${day}::date)`;
+
+/**
+ * Larger than the number of days between any two dates that the API accepts. A larger number could lead to a date that PostgreSQL
+ * refuses.
+ */
+const LONGEST_PAST_DUE = 1_000_000;
+
+/**
+ * A filter of the days past due as conditions on the due date, so that PostgreSQL can use the index on the date: an account is more
+ * than n days past due if its due date is before today - n days.
+ * @returns undefined for an operator that cannot use the index.
+ */
+export function compareDaysPastDue(
+  { operator, values }: Filter,
+  day: PlainDate,
+  isActivated: RawBuilder<boolean>,
+): RawBuilder<boolean> | undefined {
+  const days = Number(values[0]);
+  const daysAgo = (n: number) => sql`${day}::date - ${Math.min(n, LONGEST_PAST_DUE)}::integer`;
+  const moreThan = (n: number): RawBuilder<boolean> =>
+    n < 0 ? sql`true` : sql`(${isActivated} and a.next_due_date < ${daysAgo(n)})`;
+  const exactly = (n: number): RawBuilder<boolean> =>
+    n <= 0
+      ? sql`(${moreThan(n - 1)} and ${moreThan(n)} is not true)`
+      : sql`(${isActivated} and a.next_due_date = ${daysAgo(n)})`;
+  switch (operator) {
+    case 'gt':
+      return moreThan(days);
+    case 'gte':
+      return moreThan(days - 1);
+    case 'lt':
+      return sql`${moreThan(days - 1)} is not true`;
+    case 'lte':
+      return sql`${moreThan(days)} is not true`;
+    case 'eq':
+      return exactly(days);
+    case 'ne':
+      return sql`${exactly(days)} is not true`;
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,210 @@
+import fc from 'fast-check';
+import { type RawBuilder, sql } from 'kysely';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type AccountRow, balanceOf } from '../../src/accounts/ledger/rules.ts';
+import {
+  chargesOf,
+  daysPastDue,
+  dueBy,
+  lastDayOfGrace,
+  nextItem,
+  position,
+  termsOf,
+} from '../../src/accounts/schedule/rules.ts';
+import {
+  arrearsOn,
+  compareDaysPastDue,
+  daysPastDueOn,
+  depositDueBy,
+  instalmentsDueBy,
+  isBeyondGrace,
+  isLate,
+  isPastDue,
+  LAST_DAY_OF_GRACE,
+  nextDueDateWith,
+  PAID_UNTIL,
+  paidToInstalments,
+} from '../../src/accounts/schedule/store.ts';
+import { isBeyondGrace as isBeyondGraceInRules } from '../../src/accounts/status/suspension-rules.ts';
+import { accountColumns, BALANCE } from '../../src/accounts/store.ts';
+import { FREQUENCIES } from '../../src/catalogue/pay-plans/schema.ts';
+import type { Filter } from '../../src/core/lists/query.ts';
+import { addDays, type PlainDate } from '../../src/core/values/dates.ts';
+import { maxMinor, minMinor } from '../../src/core/values/money.ts';
+import { newCustomer, useService } from '../support/harness.ts';
+import { CLOSED, STATUSES } from '../support/status-model.ts';
+
+/** Compares the SQL of schedule/store.ts, and of the balance, with the rules that it repeats, for random accounts. */
+const service = useService();
+
+const ACCOUNTS = 4_000;
+const DAYS = ['2024-02-29', '2025-08-31', '2026-03-30', '2026-12-01'] as PlainDate[];
+const COMPARED_DAYS = [-1, 0, 1, 14];
+
+const account = fc
+  .record({
+    status: fc.constantFrom(...STATUSES),
+    frequency: fc.constantFrom(...FREQUENCIES),
+    deposit_minor: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 5_000 })),
+    instalment_minor: fc.integer({ min: 1, max: 900 }),
+    instalment_count: fc.integer({ min: 1, max: 60 }),
+    grace_days: fc.integer({ min: 0, max: 20 }),
+    activation_date: fc.tuple(fc.constantFrom(...DAYS), fc.integer({ min: -500, max: 40 })),
+    reprieved: fc.option(fc.integer({ min: -5, max: 90 })),
+    paidPermille: fc.integer({ min: -100, max: 1_100 }),
+    paidExactly: fc.option(fc.integer({ min: 0, max: 60 })),
+  })
+  .map(({ activation_date: [day, days], reprieved, paidPermille, paidExactly, ...terms }) => {
+    const activation_date = addDays(day, days);
+    const total = terms.deposit_minor + terms.instalment_minor * terms.instalment_count;
+    const paid_minor =
+      paidExactly === null
+        ? Math.trunc((total * paidPermille) / 1_000)
+        : terms.deposit_minor + paidExactly * terms.instalment_minor;
+    const reprieved_on = reprieved === null ? null : addDays(activation_date, reprieved);
+    return { ...terms, activation_date, reprieved_on, paid_minor };
+  });
+
+beforeAll(async () => {
+  const { id } = await newCustomer(service);
+  const rows = fc.sample(account, ACCOUNTS);
+  await sql`
+    insert into accounts (customer_id, product_id, payplan_id, status, frequency, deposit_minor, instalment_minor,
+      instalment_count, grace_days, activation_date, reprieved_on, paid_minor, receivable_minor)
+    select ${id}, 1, 1, status, frequency, deposit_minor, instalment_minor, instalment_count, grace_days, activation_date,
+      reprieved_on, paid_minor, 0
+    from json_populate_recordset(null::accounts, ${JSON.stringify(rows)}::json)`.execute(service.context.db);
+});
+
+/** The accounts, each with the values of some SQL. */
+async function read<T>(columns: { [K in keyof T]: RawBuilder<unknown> }): Promise<(AccountRow & T)[]> {
+  const selected = Object.entries<RawBuilder<unknown>>(columns).map(
+    ([name, value]) => sql`${value} as ${sql.id(name)}`,
+  );
+  const { rows } = await sql<AccountRow & T>`
+    select a.*, ${sql.join(selected)} from accounts a order by a.id`.execute(service.context.db);
+  expect(rows).toHaveLength(ACCOUNTS);
+  return rows;
+}
+
+function standingOf({ status, paid_minor }: AccountRow, today: PlainDate) {
+  return { paidMinor: BigInt(paid_minor), today, closed: CLOSED.includes(status), activated: true };
+}
+
+describe.each(DAYS)('the SQL of the schedule on %s', (day) => {
+  it('has the sums, the lateness and the grace of the rules', async () => {
+    const rows = await read<{
+      deposit: number;
+      instalments: number;
+      arrears: number;
+      days: number;
+      pastDue: boolean | null;
+      late: boolean | null;
+      beyondGrace: boolean;
+    }>({
+      deposit: depositDueBy(day),
+      instalments: instalmentsDueBy(day),
+      arrears: arrearsOn(day),
+      days: daysPastDueOn(day),
+      pastDue: isPastDue(day),
+      late: isLate(day),
+      beyondGrace: isBeyondGrace(day),
+    });
+    const seen = new Set<string>();
+    for (const row of rows) {
+      const terms = termsOf(row);
+      const at = position(terms, standingOf(row, day));
+      seen.add(at.paymentState);
+      expect(row).toMatchObject({
+        deposit: Number(chargesOf(terms, day).depositMinor),
+        arrears: Number(at.arrearsMinor),
+        days: at.daysPastDue,
+      });
+      expect(row.deposit + row.instalments).toBe(Number(dueBy(terms, day)));
+      expect(row.days).toBe(daysPastDue(row.next_due_date, day));
+      expect(row.pastDue === true).toBe(at.daysPastDue > 0);
+      expect(row.late === true).toBe(at.paymentState === 'late');
+      expect(row.beyondGrace).toBe(isBeyondGraceInRules(row, day));
+    }
+    // If a state was not reached, the test covers too little.
+    expect([...seen].sort()).toEqual([
+      'closed',
+      'current',
+      'in_grace',
+      'late',
+      'not_due',
+      'paid_ahead',
+      'paid_off',
+    ]);
+  });
+
+  it('compares days past due as the number itself is compared', async () => {
+    const operators = ['gt', 'gte', 'lt', 'lte', 'eq', 'ne'] as const;
+    const isHolding = {
+      gt: (days: number, n: number) => days > n,
+      gte: (days: number, n: number) => days >= n,
+      lt: (days: number, n: number) => days < n,
+      lte: (days: number, n: number) => days <= n,
+      eq: (days: number, n: number) => days === n,
+      ne: (days: number, n: number) => days !== n,
+    };
+    const { computed } = accountColumns(day);
+    for (const n of COMPARED_DAYS) {
+      const conditions = operators.map((operator) => {
+        const filter = { operator, values: [String(n)] } as unknown as Filter;
+        return [operator, compareDaysPastDue(filter, day, sql`a.status <> 'pending'`)] as const;
+      });
+      const rows = await read<Record<(typeof operators)[number] | 'days', unknown>>({
+        days: sql`${computed?.daysPastDue}`,
+        ...Object.fromEntries(conditions),
+      } as never);
+      const wrong = rows.filter((row) => {
+        const activated = row.status !== 'pending';
+        const days = position(termsOf(row), { ...standingOf(row, day), activated }).daysPastDue;
+        const isRight = operators.every(
+          (operator) => (row[operator] === true) === isHolding[operator](days, n),
+        );
+        return row.days !== days || !isRight;
+      });
+      expect(wrong, `days past due compared with ${n}`).toEqual([]);
+    }
+  });
+});
+
+describe('the SQL of an account', () => {
+  it('has the next due date, the last day of grace, the day paid until and the balance of the rules', async () => {
+    const other = sql`(a.paid_minor * 3 / 4)`;
+    const rows = await read<{
+      last: PlainDate | null;
+      until: PlainDate | null;
+      next: PlainDate | null;
+      nextWithOther: PlainDate | null;
+      ofInstalments: number;
+      balance: number;
+      other: number;
+    }>({
+      last: LAST_DAY_OF_GRACE,
+      until: sql.raw(PAID_UNTIL),
+      next: nextDueDateWith(sql`a.paid_minor`),
+      nextWithOther: nextDueDateWith(other),
+      ofInstalments: paidToInstalments(sql`a.paid_minor`),
+      balance: sql.raw(BALANCE),
+      other,
+    });
+    for (const row of rows) {
+      const terms = termsOf(row);
+      const { chargedMinor: totalMinor, depositMinor } = chargesOf(terms);
+      const paidMinor = BigInt(row.paid_minor);
+      const at = position(terms, standingOf(row, DAYS[0] as PlainDate));
+      expect(row.next_due_date).toBe(at.nextDueDate);
+      if (row.next_due_date !== null) expect(row.last).toBe(lastDayOfGrace(row));
+      expect(row).toMatchObject({
+        until: at.paidUntil,
+        next: nextItem(terms, paidMinor)?.date ?? null,
+        nextWithOther: nextItem(terms, BigInt(row.other))?.date ?? null,
+        ofInstalments: Number(maxMinor(minMinor(paidMinor, totalMinor) - depositMinor, 0n)),
+        balance: Number(balanceOf({ status: row.status, totalMinor, paidMinor })),
+      });
+    }
+  });
+});
