@@ -77,7 +77,10 @@ export async function saveExpiredOn(db: Db, day: PlainDate): Promise<void> {
     where l.expired_on < excluded.expired_on`.execute(db);
 }
 
-/** Verified customers who have a record with a document that is no longer valid, in the order of their ids. */
+/**
+ * Verified customers who have a record with a document that is no longer valid, in the order of their ids. The records are found
+ * first: PostgreSQL has no statistics about the expiry, and would otherwise compute it for every record of every customer.
+ */
 export async function findCustomersWithExpired(
   db: Db,
   day: PlainDate,
@@ -85,9 +88,10 @@ export async function findCustomersWithExpired(
   limit: number,
 ): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
-    select distinct c.id from kyc_records k join customers c on c.id = k.customer_id
-    where earliest_expiry(k.documents) <= ${day} and c.kyc_status = 'verified' and c.id > ${afterId}
-    order by c.id limit ${limit}`.execute(db);
+    with expired as materialized (select customer_id from kyc_records where earliest_expiry(documents) <= ${day})
+    select id from customers
+    where kyc_status = 'verified' and id > ${afterId} and id in (select customer_id from expired)
+    order by id limit ${limit}`.execute(db);
   return rows.map(({ id }) => id);
 }
 
