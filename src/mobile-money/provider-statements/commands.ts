@@ -15,7 +15,7 @@ import { methodCodeOf } from '../../payments/provider-name-rules.ts';
 import { createBatch } from '../../payments/reconciliations/commands.ts';
 import { resultOf } from '../../payments/reconciliations/rules.ts';
 import { lockPayments } from '../../payments/reconciliations/store.ts';
-import { type Attempt, addJob, isGivenUp } from '../../platform/jobs/queue.ts';
+import { type Attempt, addJob, jobOf, queueUnfinished } from '../../platform/jobs/queue.ts';
 import { apiKeyActor } from '../../staff/api-keys/rules.ts';
 import { getApiKey } from '../../staff/api-keys/store.ts';
 import { actorOfJob } from '../../staff/users/view.ts';
@@ -100,28 +100,14 @@ function checkReconciliationDate({ period_end: lastDay }: ProviderStatementRow, 
 }
 
 export async function queueStatement(db: Db, id: number): Promise<void> {
-  await addJob(db, jobOf(id));
+  await addJob(db, jobOf(STATEMENT_TASK, id));
 }
 
-/**
- * Queues unfinished statements that have no job: after a restore there are no jobs, because a backup contains none. If the queue
- * has given up the job of a statement, sets the status `failed`. The job itself has not set this status, because its process died
- * or could not record the failure.
- * @returns the number of queued statements.
- */
+/** @returns the number of unfinished statements that had no job. */
 export async function queueUnfinishedStatements(db: Db): Promise<number> {
-  let queued = 0;
-  for (const id of await findIdsAtWork(db)) {
-    const job = jobOf(id);
-    if (await isGivenUp(db, job.key))
-      await recordStatementFailure(db, id, 'The work on the statement ended several times without a result.');
-    else if (await addJob(db, { ...job, onlyIfMissing: true })) queued += 1;
-  }
-  return queued;
-}
-
-function jobOf(id: number) {
-  return { task: STATEMENT_TASK, key: `${STATEMENT_TASK}:${id}`, payload: { id } };
+  return queueUnfinished(db, STATEMENT_TASK, await findIdsAtWork(db), (id) =>
+    recordStatementFailure(db, id, 'The work on the statement ended several times without a result.'),
+  );
 }
 
 /** Works on a stage of a statement for at most `statementTurnMs`. If the last attempt fails, sets the status `failed`. */

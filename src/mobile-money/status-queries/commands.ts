@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { event } from '../../changes/events/change-rules.ts';
 import { audit } from '../../changes/events/change-store.ts';
 import type { Actor, Config, Context } from '../../core/context.ts';
-import type { Db, Tx } from '../../core/database/db.ts';
+import type { Tx } from '../../core/database/db.ts';
 import type { StatusQueryState } from '../../core/database/tables.ts';
 import { inTransaction } from '../../core/database/transactions.ts';
 import { AppError, duplicate, invalidField, notFound } from '../../core/http/errors.ts';
@@ -12,8 +12,8 @@ import { newCallbackKey } from '../../core/values/secret.ts';
 import { insertRejected } from '../../payments/notifications/store.ts';
 import { methodCodeOf } from '../../payments/provider-name-rules.ts';
 import { providerActor } from '../../payments/rules.ts';
-import { type Attempt, addJob } from '../../platform/jobs/queue.ts';
-import { LONGEST_CALL_SECONDS, ProviderApiError, type StatusAnswer } from '../providers/provider.ts';
+import { type Attempt, addJob, jobOf } from '../../platform/jobs/queue.ts';
+import { ProviderApiError, type StatusAnswer } from '../providers/provider.ts';
 import { type ProviderApis, STATUS_PROVIDER } from '../providers/registry.ts';
 import { nextTryAt } from '../providers/retry-rules.ts';
 import { answerUrl, MAX_TRANSACTION_ID_LENGTH, shortened } from '../providers/rules.ts';
@@ -27,11 +27,11 @@ import {
 import type { NewStatusQuery } from './schema.ts';
 import {
   type AskableRow,
-  claimUnsent,
   deleteEndedQueries,
   findAskableNotification,
   findAskablePayment,
   findOpenQueryId,
+  findUnsent,
   findUnsentIds,
   insertQuery,
   lockQuery,
@@ -120,7 +120,7 @@ async function storeQuery(
     after: { paymentId, notificationId, transactionRef },
     event: event('status_query.created', factsOf(row)),
   });
-  await addSendJob(tx, row.id);
+  await addJob(tx, jobOf(SEND_QUERY_TASK, row.id));
   return row.id;
 }
 
@@ -136,14 +136,10 @@ function notAskable(message: string): AppError {
   return new AppError('VALIDATION_ERROR', message, { status: 409 });
 }
 
-async function addSendJob(db: Db, id: number): Promise<void> {
-  await addJob(db, { task: SEND_QUERY_TASK, key: `${SEND_QUERY_TASK}:${id}`, payload: { id } });
-}
-
-/** Adds a job for each status query whose sending failed or was interrupted. @returns the number of jobs. */
+/** Adds a job for each status query whose sending failed, or whose job a restore has lost. @returns the number of jobs. */
 export async function queueUnsentQueries({ db, clock }: Context): Promise<number> {
   const ids = await findUnsentIds(db, clock.now(), BATCH_SIZE);
-  for (const id of ids) await addSendJob(db, id);
+  for (const id of ids) await addJob(db, jobOf(SEND_QUERY_TASK, id));
   return ids.length;
 }
 
@@ -159,8 +155,7 @@ export async function sendStatusQuery(
   { signal }: Pick<Attempt, 'signal'>,
 ): Promise<void> {
   const { db, clock, config } = context;
-  const now = clock.now();
-  const row = await claimUnsent(db, id, now, new Date(now.getTime() + LONGEST_CALL_SECONDS * 1_000));
+  const row = await findUnsent(db, id, clock.now());
   if (!row) return;
   const source = apis.get(row.provider)?.status;
   if (!source)
@@ -184,8 +179,12 @@ async function recordSent({ db, clock }: Context, id: number, conversationId: st
   await inTransaction(db, async (tx) => {
     const row = await lockQuery(tx, id);
     if (!row) return;
-    const changes = { sent_at: clock.now(), conversation_id: conversationId, next_send_at: null };
-    await updateQuery(tx, id, changes);
+    await updateQuery(tx, id, {
+      sent_at: clock.now(),
+      send_attempts: row.send_attempts + 1,
+      conversation_id: conversationId,
+      next_send_at: null,
+    });
   });
 }
 
@@ -197,10 +196,11 @@ async function recordUnsent(
   await inTransaction(db, async (tx) => {
     const row = await lockQuery(tx, id);
     if (row?.state !== 'requested') return;
-    const nextAt = nextTryAt(row.send_attempts, retryAfterSeconds, clock.now());
+    const attempts = row.send_attempts + 1;
+    const nextAt = nextTryAt(attempts, retryAfterSeconds, clock.now());
+    await updateQuery(tx, id, { send_attempts: attempts, next_send_at: nextAt, message: shortened(message) });
     const isFinal = problem === 'refused' || problem === 'unauthorized' || isTooLateToSend(row, nextAt);
     if (isFinal) await end(tx, row, 'failed', clock.now(), { message });
-    else await updateQuery(tx, id, { next_send_at: nextAt, message: shortened(message) });
   });
 }
 

@@ -115,6 +115,31 @@ async function addForNextMinute(db: Db, task: string): Promise<void> {
   );
 }
 
+/** The job that does the work of a task on a row. */
+export function jobOf(task: string, id: number): Job {
+  return { task, key: `${task}:${id}`, payload: { id } };
+}
+
+/**
+ * Queues unfinished work on rows that have no job, for example after a restore: a backup contains no jobs.
+ * @param giveUp - ends the work on a row if all attempts of its job have failed, or ended because their process died.
+ * @returns the number of new jobs.
+ */
+export async function queueUnfinished(
+  db: Db,
+  task: string,
+  ids: readonly number[],
+  giveUp: (id: number) => Promise<void>,
+): Promise<number> {
+  let queued = 0;
+  for (const id of ids) {
+    const job = jobOf(task, id);
+    if (await isGivenUp(db, job.key)) await giveUp(id);
+    else if (await addJob(db, { ...job, onlyIfMissing: true })) queued += 1;
+  }
+  return queued;
+}
+
 /** Whether all attempts of the job with the key have failed, or ended because their process died. */
 export async function isGivenUp(db: Db, key: string): Promise<boolean> {
   const { rows } = await sql`

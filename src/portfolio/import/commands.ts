@@ -6,7 +6,7 @@ import { type Actor, type Context, SYSTEM } from '../../core/context.ts';
 import type { CopyPool } from '../../core/database/copy-pool.ts';
 import { inTransaction } from '../../core/database/transactions.ts';
 import { AppError, notFound } from '../../core/http/errors.ts';
-import { addJob, isGivenUp } from '../../platform/jobs/queue.ts';
+import { addJob, jobOf, queueUnfinished } from '../../platform/jobs/queue.ts';
 import type { FileName } from '../format-rules.ts';
 import { checkImportMove, hasRunningJob, type ImportWork } from './rules.ts';
 import {
@@ -127,28 +127,18 @@ export async function startWork(
         event: event(`import.${work}_started`, { previousStatus: row.status }),
       });
     }
-    if (isQueued) await addJob(tx, jobOf(id));
+    if (isQueued) await addJob(tx, jobOf(IMPORT_TASK, id));
   });
 }
 
-function jobOf(id: number) {
-  return { task: IMPORT_TASK, key: `${IMPORT_TASK}:${id}`, payload: { id } };
-}
-
 /**
- * Queues unfinished imports that have no job, for example because the process of `npm run import` has stopped. If the job of an
- * import has failed too often, the work on the import ends as failed.
+ * Queues unfinished imports that have no job, for example because the process of `npm run import` has stopped.
  * @returns the number of queued imports.
  */
 export async function queueUnfinishedImports({ db }: Pick<Context, 'db'>): Promise<number> {
-  let queued = 0;
-  for (const id of await findIdsAtWork(db)) {
-    const job = { ...jobOf(id), onlyIfMissing: true };
-    if (await isGivenUp(db, job.key))
-      await failWork({ db }, id, 'The work on the import ended several times without a result.');
-    else if (await addJob(db, job)) queued += 1;
-  }
-  return queued;
+  return queueUnfinished(db, IMPORT_TASK, await findIdsAtWork(db), (id) =>
+    failWork({ db }, id, 'The work on the import ended several times without a result.'),
+  );
 }
 
 /** Sets an import to `failed`, or back to `done` if an undo failed. Does nothing if the work has ended in the meantime. */
