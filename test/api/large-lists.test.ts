@@ -1,43 +1,6 @@
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { creditMoveList } from '../../src/accounts/credit/schema.ts';
-import { accountList, statusChangeList } from '../../src/accounts/schema.ts';
-import { employeeList } from '../../src/catalogue/employees/schema.ts';
-import { payPlanList } from '../../src/catalogue/pay-plans/schema.ts';
-import { paymentMethodList } from '../../src/catalogue/payment-methods/schema.ts';
-import { configurationList, productList } from '../../src/catalogue/products/schema.ts';
-import { auditList } from '../../src/changes/audit/schema.ts';
-import { webhookDeliveryList } from '../../src/changes/webhook-endpoints/delivery-schema.ts';
-import { webhookEndpointList } from '../../src/changes/webhook-endpoints/schema.ts';
-import { callListList } from '../../src/collections/call-list/schema.ts';
-import { callList } from '../../src/collections/calls/schema.ts';
-import { promiseList } from '../../src/collections/promises/schema.ts';
-import { commissionList, ruleList, unclaimedSaleList } from '../../src/commissions/schema.ts';
 import { today } from '../../src/core/context.ts';
-import type { NamedField } from '../../src/core/lists/fields.ts';
-import { orderOf } from '../../src/core/lists/sql.ts';
-import { kycList } from '../../src/customers/kyc/schema.ts';
-import { noteList } from '../../src/customers/notes/schema.ts';
-import { customerList } from '../../src/customers/schema.ts';
-import { invoiceList } from '../../src/documents/invoices/schema.ts';
-import { balanceGapList } from '../../src/mobile-money/lost-notifications/schema.ts';
-import { requestList } from '../../src/mobile-money/payment-requests/schema.ts';
-import {
-  providerStatementLineList,
-  providerStatementList,
-} from '../../src/mobile-money/provider-statements/schema.ts';
-import { statusQueryList } from '../../src/mobile-money/status-queries/schema.ts';
-import { cashCountList, handoverList, settlementList } from '../../src/payments/cash/schema.ts';
-import { notificationList } from '../../src/payments/notifications/schema.ts';
-import { reconciliationList } from '../../src/payments/reconciliations/schema.ts';
-import { paymentList, unmatchedList } from '../../src/payments/schema.ts';
-import { importDifferenceList, importList, importProblemList } from '../../src/portfolio/import/schema.ts';
-import { apiKeyList } from '../../src/staff/api-keys/schema.ts';
-import { approvalList } from '../../src/staff/approvals/schema.ts';
-import { invitationList } from '../../src/staff/users/invitation-schema.ts';
-import { userList } from '../../src/staff/users/schema.ts';
 import {
   newAccount,
   newCustomer,
@@ -48,109 +11,11 @@ import {
   useService,
 } from '../support/harness.ts';
 
-/** Lists of large tables, and the position of rows without a value. */
+/** Lists of large tables. */
 const service = useService();
 
-const SOURCE = join(import.meta.dirname, '../../src');
 const ROWS = 50_000;
 const TODAY = '2026-06-15';
-
-interface List {
-  fields: NamedField[];
-}
-
-function isList(value: unknown): value is List {
-  return typeof value === 'object' && value !== null && 'fields' in value && 'query' in value;
-}
-
-const compiled = (part: RawBuilder<unknown>) => part.compile(service.context.db).sql;
-
-describe('sorting by a field', () => {
-  /** Each list with its table, then the tables that it joins. */
-  const LISTS: [List, ...string[]][] = [
-    [accountList, 'accounts'],
-    [statusChangeList, 'account_status_changes'],
-    [auditList, 'audit_entries'],
-    [commissionList, 'commissions'],
-    [creditMoveList, 'credit_moves'],
-    [ruleList, 'commission_rules'],
-    [unclaimedSaleList, 'accounts'],
-    [customerList, 'customers'],
-    [employeeList, 'employees'],
-    [invoiceList, 'invoices'],
-    [kycList, 'kyc_records'],
-    [noteList, 'notes'],
-    [payPlanList, 'pay_plans'],
-    [paymentMethodList, 'payment_methods'],
-    [paymentList, 'payments'],
-    [unmatchedList, 'payments'],
-    [notificationList, 'notifications'],
-    [productList, 'products'],
-    [configurationList, 'product_configurations'],
-    [reconciliationList, 'reconciliations'],
-    [providerStatementList, 'provider_statements'],
-    [providerStatementLineList, 'provider_statement_lines', 'provider_statements'],
-    [userList, 'users'],
-    [invitationList, 'invitations'],
-    [apiKeyList, 'api_keys'],
-    [approvalList, 'approvals'],
-    [cashCountList, 'cash_counts'],
-    [handoverList, 'cash_handovers'],
-    [settlementList, 'cash_settlements'],
-    [callList, 'calls'],
-    [callListList, 'accounts', 'call_states'],
-    [promiseList, 'promises'],
-    [statusQueryList, 'status_queries'],
-    [balanceGapList, 'balance_gaps'],
-    [requestList, 'payment_requests'],
-    [importList, 'imports'],
-    [importProblemList, 'import_problems', 'imports'],
-    [importDifferenceList, 'import_differences', 'imports'],
-    [webhookEndpointList, 'webhook_endpoints'],
-    [webhookDeliveryList, 'webhook_deliveries'],
-  ];
-
-  it('is tested for every list of the source', async () => {
-    const files = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' });
-    const schemas = files.filter((file) => file.endsWith('schema.ts'));
-    const modules = await Promise.all(schemas.map((file) => import(join(SOURCE, file))));
-    const exported: [string, unknown][] = modules.flatMap((module) => Object.entries(module));
-    const tested = new Set(LISTS.map(([list]) => list));
-    const untested = exported.filter(([, value]) => isList(value) && !tested.has(value));
-    expect(untested.map(([name]) => name)).toEqual([]);
-  });
-
-  it.each(LISTS.map(([list, ...tables]) => ({ list, tables, table: tables[0] })))(
-    'puts rows without a value last, and only where the column is nullable: $table',
-    async ({ list, tables, table }) => {
-      const { rows } = await sql<{ column_name: string; is_nullable: string }>`
-      select column_name, is_nullable from information_schema.columns
-      where table_schema = 'public' and table_name = any(${tables})
-      order by array_position(${tables}, table_name::text) desc`.execute(service.context.db);
-      const nullable = new Map(rows.map((row) => [row.column_name, row.is_nullable === 'YES']));
-      let columns = 0;
-      for (const field of list.fields) {
-        if (field.column === undefined) continue; // A computed field is null only on purpose.
-        const order = [{ field, direction: 'desc' as const }];
-        const key = compiled(orderOf({ order }, {}));
-        const column = field.column.split('.')[1] ?? '';
-        columns += 1;
-        if (isOfPayment(field.column, table)) {
-          expect(key.endsWith(' nulls last'), `${table}.${column}`).toBe(true);
-          continue;
-        }
-        expect(nullable.has(column), `${table}.${column}`).toBe(true);
-        expect(key.endsWith(' nulls last'), `${table}.${column}`).toBe(nullable.get(column));
-      }
-      expect(columns).toBeGreaterThan(1);
-    },
-  );
-});
-
-/** Whether a column of a statement line is one of its payment. A line need not have a payment. */
-function isOfPayment(column: string, table: string | undefined): boolean {
-  return table === 'provider_statement_lines' && column.startsWith('p.');
-}
 
 describe('a list of 50,000 accounts', () => {
   beforeAll(async () => {
