@@ -4,7 +4,7 @@ import { AppError } from '../core/http/errors.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import { checkSales, checkSoldAccounts, commissionOf, hasEnded, ruleFor } from './rules.ts';
 import type { Sale } from './schema.ts';
-import { canRecalculate, checkCommissionMove } from './status-rules.ts';
+import { canRecalculate, checkCommissionMove, MONTH_STATUSES, statusBefore } from './status-rules.ts';
 
 const PERIOD = '2026-05';
 const day = (text: string) => text as PlainDate;
@@ -161,5 +161,12 @@ describe('the status of a commission', () => {
 
   it('allows a new calculation until the commission is paid', () => {
     expect(STATUSES.filter(canRecalculate)).toEqual(['calculated', 'approved']);
+  });
+
+  it('is approved and paid together with those of the month, one step at a time', () => {
+    expect(MONTH_STATUSES.map((to) => [to, statusBefore(to)])).toEqual([
+      ['approved', 'calculated'],
+      ['paid', 'approved'],
+    ]);
   });
 });
