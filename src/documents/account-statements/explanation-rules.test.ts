@@ -5,7 +5,7 @@ import type { Terms } from '../../accounts/schedule/rules.ts';
 import { ACCOUNT_STATUSES } from '../../accounts/status/rules.ts';
 import type { AccountStatus } from '../../core/database/tables.ts';
 import { addDays, addPeriods, type PlainDate } from '../../core/values/dates.ts';
-import { explainDebt } from './explanation-rules.ts';
+import { EXPLANATION_STATES, explainDebt } from './explanation-rules.ts';
 import { sayWhy } from './explanation-wording-rules.ts';
 import { quoteOf } from './quote-rules.ts';
 
@@ -98,8 +98,118 @@ describe('the sentence', () => {
       { paid: 954_000, date: daysLater(289), language: 'sw' },
       'Malipo ya awali 1,500 + awamu 289 za 60, kufikia leo = 18,840; umelipa 9,540; 9,240 imechelewa tangu 16 Mei 2026, 60 inadaiwa leo.',
     ],
+    [
+      'in Swahili, with one instalment due on another day',
+      { paid: 150_000, date: daysLater(1), language: 'sw', isToday: false },
+      'Malipo ya awali 1,500 + awamu 1 ya 60, kufikia 2 Jan 2026 = 1,560; umelipa 1,500; 60 inadaiwa 2 Jan 2026.',
+    ],
+    [
+      'in Swahili, on time',
+      { paid: 156_000, date: daysLater(1), language: 'sw' },
+      'Malipo ya awali 1,500 + awamu 1 ya 60, kufikia leo = 1,560; umelipa 1,560; hakuna kinachodaiwa; malipo yajayo 60 tarehe 3 Jan 2026.',
+    ],
+    [
+      'in Swahili, paid ahead',
+      { paid: 160_050, date: daysLater(1), language: 'sw' },
+      'Malipo ya awali 1,500 + awamu 1 ya 60, kufikia leo = 1,560; umelipa 1,600.50; 40.50 imelipwa mapema; malipo yajayo 19.50 tarehe 3 Jan 2026.',
+    ],
+    [
+      'in Swahili, pending',
+      { paid: 0, date: addDays(START, -3), status: 'pending', language: 'sw' },
+      'Malipo ya awali 1,500 + awamu 365 za 60 = 23,400; umelipa 0; malipo ya kwanza ni tarehe 1 Jan 2026.',
+    ],
+    [
+      'in Swahili, completed with credit',
+      { paid: 2_350_000, date: daysLater(20), status: 'completed', language: 'sw' },
+      'Malipo ya awali 1,500 + awamu 365 za 60 = 23,400; umelipa 23,500; imelipwa yote; salio la ziada 100.',
+    ],
+    [
+      'cancelled, and lacks money that left it',
+      { paid: -10_000, date: daysLater(20), status: 'cancelled' },
+      'The sale is cancelled, so nothing is due; paid -100; 100 is missing, because a payment was reversed after its credit had left the account.',
+    ],
+    [
+      'in Swahili, cancelled, and lacks money that left it',
+      { paid: -10_000, date: daysLater(20), status: 'cancelled', language: 'sw' },
+      'Mauzo yametenguliwa, hakuna kinachodaiwa; umelipa -100; 100 inakosekana, kwa sababu malipo yalibatilishwa baada ya salio lake kuhamishwa.',
+    ],
+    [
+      'in Swahili, written off',
+      { paid: 10_000, date: daysLater(20), status: 'written_off', language: 'sw' },
+      'Malipo ya awali 1,500 + awamu 365 za 60 = 23,400; umelipa 100; 23,300 haijalipwa na imefutwa vitabuni.',
+    ],
+    [
+      'in Swahili, suspended',
+      { paid: 156_000, date: daysLater(1), status: 'suspended', language: 'sw' },
+      'Malipo ya awali 1,500 + awamu 1 ya 60, kufikia leo = 1,560; umelipa 1,560; hakuna kinachodaiwa; malipo yajayo 60 tarehe 3 Jan 2026. Akaunti imesimamishwa.',
+    ],
+    [
+      'completed without credit',
+      { paid: 2_340_000, date: daysLater(20), status: 'completed' },
+      'Deposit 1,500 + 365 instalments of 60 = 23,400; paid 23,400; paid in full.',
+    ],
+    [
+      'late with nothing due on the day',
+      { terms: { frequency: 'weekly' }, paid: 150_000, date: daysLater(8) },
+      'Deposit 1,500 + 1 instalment of 60 due until today = 1,560; paid 1,500; 60 late since 8 Jan 2026.',
+    ],
+    [
+      'late with the deposit, which is no whole amount',
+      { terms: { depositMinor: 150_050n }, paid: 0, date: daysLater(1) },
+      'Deposit 1,500.50 + 1 instalment of 60 due until today = 1,560.50; paid 0; 1,500.50 late since 1 Jan 2026, 60 due today.',
+    ],
+    [
+      'paid ahead, with five cents',
+      { paid: 157_005, date: daysLater(1) },
+      'Deposit 1,500 + 1 instalment of 60 due until today = 1,560; paid 1,570.05; 10.05 paid ahead; next 49.95 on 3 Jan 2026.',
+    ],
   ])('of an account that is %s names its figures', (_, given, sentence) => {
     expect(explain(given).sentence).toBe(sentence);
+  });
+});
+
+describe('the figures', () => {
+  const NOTHING = { lateMinor: 0n, dueOnDateMinor: 0n, aheadMinor: 0n, creditMinor: 0n, remainingMinor: 0n };
+
+  it.each<[string, Case, object]>([
+    [
+      'late',
+      { paid: 150_000, date: daysLater(3) },
+      { state: 'late', lateMinor: 12_000n, dueOnDateMinor: 6_000n },
+    ],
+    ['due', { paid: 153_000, date: daysLater(1) }, { state: 'due', dueOnDateMinor: 3_000n, lateSince: null }],
+    ['ahead', { paid: 157_000, date: daysLater(1) }, { state: 'ahead', aheadMinor: 1_000n }],
+    ['on time', { paid: 156_000, date: daysLater(1) }, { state: 'up_to_date', lateSince: null }],
+    [
+      'pending',
+      { paid: 100, date: addDays(START, -1), status: 'pending' },
+      { state: 'not_started', remainingMinor: 2_339_900n },
+    ],
+    [
+      'completed',
+      { paid: 2_340_100, date: daysLater(9), status: 'completed' },
+      { state: 'paid_off', creditMinor: 100n },
+    ],
+    [
+      'written off',
+      { paid: 100, date: daysLater(9), status: 'written_off' },
+      { state: 'written_off', remainingMinor: 2_339_900n },
+    ],
+  ])('of an account that is %s have only the parts of this state', (_, given, figures) => {
+    const why = explain(given);
+    expect(why).toMatchObject({ ...NOTHING, ...figures });
+    expect(EXPLANATION_STATES).toContain(why.state);
+  });
+
+  it('of a cancelled account charge nothing', () => {
+    expect(explain({ paid: 100, date: daysLater(9), status: 'cancelled' })).toMatchObject({
+      ...NOTHING,
+      state: 'cancelled',
+      depositMinor: 0n,
+      instalmentCount: 0,
+      chargedMinor: 0n,
+      creditMinor: 100n,
+    });
   });
 });
 

@@ -5,7 +5,7 @@ import { PROPERTY_RUNS } from '../../../test/support/property-runs.ts';
 import { scheduleItems, scheduleRuns, type Terms, termsOf } from '../../accounts/schedule/rules.ts';
 import { totalMinor } from '../../catalogue/pay-plans/rules.ts';
 import { FREQUENCIES } from '../../catalogue/pay-plans/schema.ts';
-import { addDays, firstOfMonth, type PlainDate } from '../../core/values/dates.ts';
+import { addDays, addPeriods, firstOfMonth, type PlainDate } from '../../core/values/dates.ts';
 import { minMinor } from '../../core/values/money.ts';
 import { coverRuns, isOut, type MoneyMove, signed } from './allocation-rules.ts';
 import { statementDocument } from './document-view.ts';
@@ -306,5 +306,142 @@ describe('what an account owes', () => {
       }),
       { numRuns: PROPERTY_RUNS },
     );
+  });
+});
+
+describe('the rows of a line', () => {
+  const terms: Terms = {
+    depositMinor: 0n,
+    instalmentMinor: 100n,
+    instalmentCount: 365,
+    frequency: 'daily',
+    graceDays: 0,
+    activationDate: day('2026-01-31'),
+  };
+  const pay = (date: string, amountMinor: bigint, fields: Partial<MoneyMove> = {}): MoneyMove => {
+    const paymentId = Number(date.replaceAll('-', ''));
+    return {
+      ...{ type: 'payment', date: day(date), amountMinor, paymentMethod: 'Cash', transactionRef: null },
+      ...{ paymentId, creditMoveId: null, otherAccountId: null, reversedOn: null },
+      ...{ ledgerEventId: paymentId, reversalEventId: null },
+      ...fields,
+    };
+  };
+  const rowsOf = (money: MoneyMove[], to: string, own: Partial<Terms> = {}) => {
+    const all = { ...terms, ...own };
+    const opened = { type: 'opened' as const, date: START, amountMinor: totalMinor(all), ledgerEventId: 1 };
+    const period = { from: START, to: day(to) };
+    return statementOf({ terms: all, activated: true, events: [opened], money }, period).rows;
+  };
+  /** The type of each line, with the days of its first and last row, and whether it has balances. */
+  const outline = (lines: readonly Line[]) =>
+    lines.map(({ rows, after }) => {
+      const [first, last] = [rows[0], rows.at(-1)];
+      const days = first === last ? first.date.slice(5) : `${first.date.slice(5)}..${last?.date.slice(5)}`;
+      return `${days} ${rows.length} ${first.type}${after ? '' : ', no balances'}`;
+    });
+
+  it('are the instalments between two payments that are all paid, or all open', () => {
+    expect(outline(fullLines(rowsOf([pay('2026-02-04', 350n)], '2026-02-08')))).toEqual([
+      '01-31 1 opened',
+      // Three are paid, one is paid in part.
+      '02-01..02-03 3 instalment',
+      '02-04 1 instalment',
+      '02-04 1 payment',
+      '02-05..02-08 4 instalment',
+    ]);
+  });
+
+  it('are not instalments of which the next is paid, or paid in part', () => {
+    const rows = rowsOf([pay('2026-01-31', 350n)], '2026-02-06');
+    expect(outline(fullLines(rows))).toEqual([
+      '01-31 1 opened',
+      '01-31 1 payment',
+      '02-01..02-03 3 instalment',
+      '02-04 1 instalment',
+      '02-05..02-06 2 instalment',
+    ]);
+  });
+
+  /** A payment each day, so that each day has a payment and an instalment. */
+  const daily = (from: string, days: number, amountMinor = 100n) =>
+    Array.from({ length: days }, (_, n) => pay(addDays(day(from), n), amountMinor));
+
+  it('are not folded further, if the statement is short enough', () => {
+    // The opening, and two lines for each of 16 days: 33 lines. Each payment is the row after its instalment.
+    const rows = rowsOf(daily('2026-02-01', 16), '2026-02-16');
+    expect(rows).toHaveLength(33);
+    expect(shortLines(rows)).toEqual(fullLines(rows));
+    // One more instalment: 34 lines.
+    expect(outline(shortLines(rowsOf(daily('2026-02-01', 16), '2026-02-17')))).toHaveLength(MAX_SHORT_LINES);
+  });
+
+  it('are the instalments and the payments of a month, if the statement would be too long', () => {
+    const lines = shortLines(rowsOf(daily('2026-02-01', 40), '2026-03-12'));
+    expect(outline(lines)).toEqual([
+      '01-31 1 opened',
+      '02-01..02-28 28 instalment, no balances',
+      '02-01..02-28 28 payment',
+      '03-01..03-12 12 instalment, no balances',
+      '03-01..03-12 12 payment',
+    ]);
+    expect(lines[1]).toMatchObject({ dueMinor: 2_800n, paidMinor: 0n });
+    expect(lines[2]).toMatchObject({ dueMinor: 0n, paidMinor: 2_800n });
+  });
+
+  it('are the instalments of several months, if no payment is between them', () => {
+    // Nothing is paid from March to May.
+    const money = [...daily('2026-02-01', 28), pay('2026-06-02', 100n)];
+    expect(outline(shortLines(rowsOf(money, '2026-06-03')))).toEqual([
+      '01-31 1 opened',
+      '02-01..02-28 28 instalment, no balances',
+      '02-01..02-28 28 payment',
+      '03-01..06-03 95 instalment, no balances',
+      '06-02 1 payment',
+    ]);
+  });
+
+  it('are not those before and after a payment that was reversed, which is a line of its own', () => {
+    const reversed = { reversedOn: day('2026-02-20'), reversalEventId: 99_999_999 };
+    const money = daily('2026-02-01', 28).map((one) =>
+      one.date === '2026-02-10' ? { ...one, ...reversed } : one,
+    );
+    expect(outline(shortLines(rowsOf(money, '2026-02-28')))).toEqual([
+      '01-31 1 opened',
+      '02-01..02-10 10 instalment, no balances',
+      '02-01..02-09 9 payment',
+      '02-10 1 payment',
+      '02-11..02-20 10 instalment, no balances',
+      '02-11..02-20 10 payment',
+      '02-20 1 reversal',
+      '02-21..02-28 8 instalment, no balances',
+      '02-21..02-28 8 payment',
+    ]);
+  });
+
+  it('are those of the last months, if even the months are too many', () => {
+    // Two lines for each month: its payment and its instalment.
+    const monthly = { frequency: 'monthly', instalmentCount: 60, activationDate: START } as const;
+    const fromAfter = (months: number) => {
+      const ends = Array.from({ length: months + 1 }, (_, n) => addPeriods(START, 'monthly', n));
+      const to = ends.at(-1) ?? START;
+      const money = ends.slice(1).map((date) => pay(addDays(firstOfMonth(date), 2), 100n));
+      return shortFrom(rowsOf(money, to, monthly), { from: START, to });
+    };
+    // With the opening, 33 and 35 lines.
+    expect(fromAfter(16)).toBe(START);
+    expect(fromAfter(17)).toBe('2026-02-01');
+    expect(fromAfter(30)).toBe('2027-03-01');
+  });
+
+  it('are those of the whole last month, or of the whole period, even if these are too many', () => {
+    const reversed = { reversedOn: day('2026-03-31'), reversalEventId: 99_999_999 };
+    const money = daily('2026-03-01', 25).map((one) => ({ ...one, ...reversed }));
+    const from = (first: string) => {
+      const rows = rowsOf(money, '2026-03-31').filter(({ date }) => date >= first);
+      return shortFrom(rows, { from: day(first), to: day('2026-03-31') });
+    };
+    expect(from('2026-02-15')).toBe('2026-03-01');
+    expect(from('2026-03-02')).toBe('2026-03-02');
   });
 });
