@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { accountRow } from '../../../test/support/account-row.ts';
 import {
   type AccountName,
   type Happened,
@@ -10,6 +11,17 @@ import {
   rowsOfRecording,
   TRANSACTION,
 } from '../../../test/support/decisions.ts';
+import { booksOf } from '../../accounts/ledger/rules.ts';
+import { type Actor, SYSTEM } from '../../core/context.ts';
+import type { PlainDate } from '../../core/values/dates.ts';
+import {
+  type Confirmation,
+  type EarlierPayment,
+  findCashWarnings,
+  PAYMENT_WARNINGS,
+  type PaymentWarningCode,
+  refuseUnconfirmed,
+} from './warning-rules.ts';
 
 // Unless a row says otherwise, an agent records 400 in cash on account A with a transaction reference. The known payments are manual
 // payments of 400 by mobile money with this reference.
@@ -575,5 +587,98 @@ describe('the locks of a manual payment', () => {
     ],
   ])('%s', (_statement, known, names) => {
     expect(locksOfRecording(known)).toEqual({ names, account: 'A' });
+  });
+});
+
+describe('the cash in the hand of a recorder', () => {
+  const AGENT: Actor = { ...SYSTEM, userId: 5, role: 'agent' };
+  const earlier = (fields: Partial<EarlierPayment>): EarlierPayment => ({
+    ...{
+      id: 1,
+      account_id: 7,
+      amount_minor: 300,
+      payment_date: '2026-11-02' as PlainDate,
+      reference_key: null,
+    },
+    ...{ created_by: 5, payment_method_id: 1 },
+    ...fields,
+  });
+  const warns = (
+    inHand: bigint | undefined,
+    before: EarlierPayment[] = [],
+    ceiling: bigint | null = 1_000n,
+  ) =>
+    findCashWarnings({ actor: AGENT, paymentMethodId: 1, amountMinor: 400n }, inHand, before, {
+      cashCeilingMinor: ceiling ?? undefined,
+    }).map(({ code, paymentIds }) => [code, paymentIds]);
+  const ABOVE = [['cash_above_ceiling', []]];
+
+  it('warns if a payment brings it above the ceiling, or if it was above it before', () => {
+    expect(warns(600n)).toEqual([]);
+    expect(warns(601n)).toEqual(ABOVE);
+    expect(warns(2_000n)).toEqual(ABOVE);
+  });
+
+  it('contains the earlier payments of the batch that are of the same recorder and method', () => {
+    expect(warns(300n, [earlier({})])).toEqual([]);
+    expect(warns(301n, [earlier({})])).toEqual(ABOVE);
+    expect(warns(301n, [earlier({ created_by: 6 }), earlier({ payment_method_id: 2 })])).toEqual([]);
+  });
+
+  it('warns of nothing if it is not known, or if the company has no ceiling', () => {
+    expect(warns(undefined, [earlier({ amount_minor: 5_000 })])).toEqual([]);
+    expect(warns(9_000n, [], null)).toEqual([]);
+  });
+});
+
+describe('the confirmation of warnings', () => {
+  const KES = { code: 'KES', decimals: 2 };
+  const warning = (code: PaymentWarningCode) => ({ code, message: PAYMENT_WARNINGS[code], paymentIds: [] });
+  const BOTH = [warning('above_balance'), warning('same_payment')];
+  // 600 are owed.
+  const books = booksOf(
+    accountRow({ paid_minor: 300_000, total_minor: 360_000, receivable_minor: 60_000, credit_minor: 0 }),
+  );
+  const FINANCE: Actor = { ...SYSTEM, userId: 5, role: 'finance' };
+  const refusal = (
+    confirmation: Confirmation | null | undefined,
+    { warnings = BOTH, actor = FINANCE, creditMinor = 0n } = {},
+  ) =>
+    refuseUnconfirmed(
+      { actor, ...(confirmation !== undefined && { confirmation }) },
+      { warnings, books: { ...books, creditMinor } },
+      KES,
+    );
+  const codes: PaymentWarningCode[] = ['above_balance', 'same_payment'];
+
+  it('is not asked for without a warning, or if the request does not ask for checks', () => {
+    expect(refusal(null, { warnings: [] })).toBeUndefined();
+    expect(refusal(undefined)).toBeUndefined();
+  });
+
+  it('accepts each warning for the present balance and credit', () => {
+    expect(refusal({ codes, balance: 600 })).toBeUndefined();
+    expect(refusal({ codes, balance: 600, credit: 0 })).toBeUndefined();
+    expect(refusal({ codes: [...codes, 'cash_above_ceiling'], balance: 600 })).toBeUndefined();
+    expect(refusal({ codes, balance: 600, credit: 2.5 }, { creditMinor: 250n })).toBeUndefined();
+  });
+
+  it.each<[string, Confirmation | null]>([
+    ['nothing is confirmed', null],
+    ['only some of the warnings are confirmed', { codes: ['above_balance'], balance: 600 }],
+    ['the balance has changed', { codes, balance: 599 }],
+    ['the credit has changed', { codes, balance: 600, credit: 1 }],
+  ])('is refused with the warnings, the balance and the credit if %s', (_, confirmation) => {
+    expect(refusal(confirmation)).toMatchObject({
+      code: 'VALIDATION_ERROR',
+      status: 409,
+      details: { warnings: BOTH, balance: 600, credit: 0 },
+    });
+  });
+
+  it('does not name the balance to a user who may not read accounts', () => {
+    const key: Actor = { ...SYSTEM, role: 'api_key', apiKey: { id: 1, permissions: ['payments:record'] } };
+    expect(refusal(null, { actor: key })?.details).not.toHaveProperty('balance');
+    expect(refusal(null, { actor: key })?.details).toHaveProperty('warnings', BOTH);
   });
 });
