@@ -3,7 +3,17 @@ import { SYSTEM } from '../../core/context.ts';
 import type { AppError } from '../../core/http/errors.ts';
 import { isWellFormedApiKey, newApiKey } from '../../core/values/secret.ts';
 import { API_KEY_PERMISSIONS, mayDo, RIGHTS, USER_ROLES } from '../../rights.ts';
-import { apiKeyActor, grantOf, type PresentedKey, parseKey, refusalOfUse } from './rules.ts';
+import {
+  API_KEY_STATUSES,
+  apiKeyActor,
+  checkExpiry,
+  checkNetworks,
+  checkStatus,
+  grantOf,
+  type PresentedKey,
+  parseKey,
+  refusalOfUse,
+} from './rules.ts';
 
 const creator = (role: (typeof USER_ROLES)[number]) => ({ ...SYSTEM, userId: 1, name: role, role });
 
@@ -32,6 +42,14 @@ describe('a grant', () => {
     expect(
       refusal(() => grantOf(creator('agent'), { permissions: ['payments:record', 'payments:reverse'] })),
     ).toBe('permissions: must hold only permissions that you have; you lack payments:reverse');
+  });
+
+  it('is either a role or a list, which can be empty', () => {
+    expect(grantOf(creator('admin'), { role: 'agent' })).toEqual({ role: 'agent', permissions: null });
+    expect(grantOf(creator('admin'), { permissions: [] })).toEqual({ role: null, permissions: [] });
+    const oneOf = 'permissions: is required if role is missing, and not allowed together with role';
+    expect(refusal(() => grantOf(creator('admin'), {}))).toBe(oneOf);
+    expect(refusal(() => grantOf(creator('admin'), { role: 'agent', permissions: [] }))).toBe(oneOf);
   });
 
   it('cannot be made by an API key, with any permissions', () => {
@@ -67,6 +85,16 @@ describe('the rights of an API key', () => {
     ]);
   });
 
+  it('are those of its list, and its name is that of the key', () => {
+    const actor = apiKeyActor({ id: 3, name: 'Till', role: null, permissions: ['payments:record'] }, 'r-1');
+    expect(actor).toMatchObject({ userId: null, name: 'api key Till', role: 'api_key', requestId: 'r-1' });
+    expect(actor.apiKey).toEqual({ id: 3, permissions: ['payments:record'] });
+    expect(apiKeyActor({ id: 3, name: 'Till', role: null, permissions: null }, null).apiKey).toEqual({
+      id: 3,
+      permissions: [],
+    });
+  });
+
   it('do not include permissions that no key can have, even if they are stored', () => {
     const permissions = ['users:administer', 'api-keys:administer', 'commissions:read-own', 'signed-in'];
     const actor = apiKeyActor({ id: 1, name: 'A', role: null, permissions }, null);
@@ -77,6 +105,43 @@ describe('the rights of an API key', () => {
       'signed-in',
     ] as const)
       expect(mayDo(actor, access)).toBe(false);
+  });
+});
+
+describe('the terms of a key', () => {
+  it('allow networks, but not all addresses', () => {
+    expect(() => checkNetworks([])).not.toThrow();
+    expect(() => checkNetworks(['203.0.113.0/24', '2001:db8::/32', '192.0.2.1'])).not.toThrow();
+    // Each problem is named with its place.
+    expect(() => checkNetworks(['203.0.113.0/24', 'example.org', '0.0.0.0/0'])).toThrow(
+      expect.objectContaining({
+        code: 'VALIDATION_ERROR',
+        details: {
+          fields: [
+            { path: 'networks[1]', message: expect.stringMatching(/^must be a network such as/) },
+            { path: 'networks[2]', message: expect.stringMatching(/^must not contain all addresses/) },
+          ],
+        },
+      }),
+    );
+    expect(() => checkNetworks(['::/0'])).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }));
+  });
+
+  it('end in the future, or never', () => {
+    const now = new Date('2026-11-02T08:00:00.000Z');
+    expect(() => checkExpiry(null, now)).not.toThrow();
+    expect(() => checkExpiry(new Date('2026-11-02T08:00:00.001Z'), now)).not.toThrow();
+    for (const past of ['2026-11-02T08:00:00.000Z', '2026-11-01T08:00:00.000Z'])
+      expect(refusal(() => checkExpiry(new Date(past), now))).toBe('expiresAt: must be in the future');
+  });
+
+  it('can be changed only in some statuses, and a refusal says what to do instead', () => {
+    expect(API_KEY_STATUSES.map((status) => refusal(() => checkStatus(status, ['active'])))).toEqual([
+      undefined,
+      'id: must not refer to an expired key; set a later expiresAt first',
+      'id: must not refer to a revoked key; create another one',
+    ]);
+    expect(refusal(() => checkStatus('expired', ['active', 'expired']))).toBeUndefined();
   });
 });
 
