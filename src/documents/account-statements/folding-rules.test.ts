@@ -419,14 +419,24 @@ describe('the rows of a line', () => {
     ]);
   });
 
+  /** The rows of monthly instalments, each with a payment before it, and the day of the last one. */
+  function ofMonths(months: number) {
+    const ends = Array.from({ length: months + 1 }, (_, n) => addPeriods(START, 'monthly', n));
+    const to = ends.at(-1) ?? START;
+    const money = ends.slice(1).map((date) => pay(addDays(firstOfMonth(date), 2), 100n));
+    return { to, rows: rowsOf(money, to, { frequency: 'monthly', instalmentCount: 60 }) };
+  }
+
+  it('are not folded, and keep their balances, if there are not fewer lines of months', () => {
+    const { rows } = ofMonths(30);
+    expect(shortLines(rows)).toEqual(fullLines(rows));
+    expect(shortLines(rows)).toHaveLength(61);
+  });
+
   it('are those of the last months, if even the months are too many', () => {
-    // Two lines for each month: its payment and its instalment.
-    const monthly = { frequency: 'monthly', instalmentCount: 60, activationDate: START } as const;
     const fromAfter = (months: number) => {
-      const ends = Array.from({ length: months + 1 }, (_, n) => addPeriods(START, 'monthly', n));
-      const to = ends.at(-1) ?? START;
-      const money = ends.slice(1).map((date) => pay(addDays(firstOfMonth(date), 2), 100n));
-      return shortFrom(rowsOf(money, to, monthly), { from: START, to });
+      const { rows, to } = ofMonths(months);
+      return shortFrom(rows, { from: START, to });
     };
     // With the opening, 33 and 35 lines.
     expect(fromAfter(16)).toBe(START);
