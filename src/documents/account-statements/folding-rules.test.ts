@@ -363,6 +363,13 @@ describe('the rows of a line', () => {
     ]);
   });
 
+  it('are not two instalments that are paid in part', () => {
+    const rows = rowsOf([pay('2026-01-31', 50n)], '2026-02-02').filter(({ type }) => type === 'instalment');
+    const paidInPart = rows[0]?.covers ?? [];
+    expect(paidInPart).toHaveLength(1);
+    expect(fullLines(rows.map((row) => ({ ...row, covers: paidInPart })))).toHaveLength(2);
+  });
+
   /** A payment each day, so that each day has a payment and an instalment. */
   const daily = (from: string, days: number, amountMinor = 100n) =>
     Array.from({ length: days }, (_, n) => pay(addDays(day(from), n), amountMinor));

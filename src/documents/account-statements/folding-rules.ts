@@ -89,7 +89,7 @@ const FOLDED = ['instalment', 'payment', 'recovery'] as const;
 
 /** A reversed payment is not folded: it does not count. */
 function isFolded({ type, money }: Row): boolean {
-  return FOLDED.some((folded) => folded === type) && !(type === 'payment' && money?.reversedOn);
+  return FOLDED.some((folded) => folded === type) && !money?.reversedOn;
 }
 
 function continues(stretch: readonly Row[], last: Row, row: Row): boolean {
