@@ -18,8 +18,8 @@ import type { AccountRow } from './ledger/rules.ts';
 import { lockAccounts } from './ledger/store.ts';
 import type { AccountChanges, NewAccount } from './schema.ts';
 import { type StatusChange, statusRow } from './status/change-rules.ts';
-import { adjustStatusToPaidAmount, changeStatus } from './status/commands.ts';
-import { checkStatusMove, moneyEventOf, statusOn } from './status/rules.ts';
+import { adjustStatusToPaidAmount, changeStatus, changeStatuses } from './status/commands.ts';
+import { checkStatusMove, isToComplete, moneyEventOf, statusOn } from './status/rules.ts';
 import { insertStatusChanges } from './status/store.ts';
 import { insertAccount, laterMoneyDate, lockAccountsToActivate, updateExternalFields } from './store.ts';
 
@@ -229,12 +229,16 @@ export async function activateDueAccounts(context: Context, signal: AbortSignal)
   while (!signal.aborted) {
     const batch = await inTransaction(context.db, async (tx) => {
       const accounts = await lockAccountsToActivate(tx, today(context), batchSize);
-      for (const account of accounts) {
-        const { activation_date: date } = account;
-        const active = await moveAccount(tx, context, SYSTEM, account, { to: 'active', reason: null, date });
-        await adjustStatusToPaidAmount(tx, context, active, {
-          date: await laterMoneyDate(tx, account.id, date),
-        });
+      const changes = accounts.map((account) => ({
+        account,
+        to: 'active' as const,
+        reason: null,
+        date: account.activation_date,
+      }));
+      for (const account of await changeStatuses(tx, context, SYSTEM, changes)) {
+        if (!isToComplete(account.status, BigInt(account.paid_minor), BigInt(account.total_minor))) continue;
+        const date = await laterMoneyDate(tx, account.id, account.activation_date);
+        await adjustStatusToPaidAmount(tx, context, account, { date });
       }
       return accounts.length;
     });

@@ -23,6 +23,7 @@ const PROMISED = {
   uploadAnswerMs: 60_000,
   drainMs: 5_000,
   closeMs: 10_000,
+  redisConnectMs: 1_000,
   redisMs: 200,
   bulkSlotMs: 10_000,
   postingMs: 4_000,

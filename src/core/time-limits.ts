@@ -42,6 +42,8 @@ export const TIME_LIMITS = {
   drainMs: 5_000,
   /** The whole stop of the process. Longer than each of its parts. */
   closeMs: 10_000,
+  /** Opening a connection to Redis. */
+  redisConnectMs: 1_000,
   /** A command to Redis. */
   redisMs: 200,
   /** Waiting for a free slot of bulk calls. */

@@ -5,7 +5,7 @@ import type { Row } from '../../core/database/tables.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import { changesForPaidAmount, needsHistory, rowsOfChange, type StatusChange } from './change-rules.ts';
 import { isStatusIn, moneyEventOf } from './rules.ts';
-import { findStatusHistories, insertStatusChanges, updateStatus } from './store.ts';
+import { findStatusHistories, insertStatusChanges, updateStatuses } from './store.ts';
 
 type AccountRow = Row<'accounts'>;
 
@@ -17,20 +17,53 @@ export async function changeStatus(
   account: AccountRow,
   change: StatusChange,
 ): Promise<AccountRow> {
-  const { date = today(context), to } = change;
-  const { account: after, row, changes } = rowsOfChange(actor, account, { ...change, date });
-  const changed = await updateStatus(tx, account.id, {
-    status: to,
-    status_reason: after.status_reason,
-    event_count: after.event_count,
-    ...(isStatusIn(to, 'suspendedWhenLate') && actor.role !== 'system' && { reprieved_on: date }),
-    // If a recovered account goes back from completed to written off, it keeps the date of the original write-off.
-    ...(moneyEventOf(to) === 'account_written_off' &&
-      account.status !== 'completed' && { written_off_on: date }),
-  });
-  await insertStatusChanges(tx, [row]);
-  await writeChanges(tx, changes);
+  const [changed = account] = await changeStatuses(tx, context, actor, [{ account, ...change }]);
   return changed;
+}
+
+/**
+ * Changes the statuses of different accounts that the transaction has locked, and records the changes. The number of SQL statements
+ * does not depend on the number of accounts.
+ *
+ * @returns the changed accounts in the order of the changes.
+ */
+export async function changeStatuses(
+  tx: Tx,
+  context: Context,
+  actor: Actor,
+  wanted: readonly (StatusChange & { account: AccountRow })[],
+): Promise<AccountRow[]> {
+  if (wanted.length === 0) return [];
+  const made = wanted.map(({ account, date = today(context), ...change }) => {
+    const { account: after, row, changes } = rowsOfChange(actor, account, { ...change, date });
+    const { id, status, status_reason, event_count } = after;
+    const restartsGrace = isStatusIn(status, 'suspendedWhenLate') && actor.role !== 'system';
+    // If a recovered account goes back from completed to written off, it keeps the date of the original write-off.
+    const isWrittenOff = moneyEventOf(status) === 'account_written_off' && account.status !== 'completed';
+    const columns = {
+      ...{ id, status, status_reason, event_count },
+      ...(restartsGrace && { reprieved_on: date }),
+      ...(isWrittenOff && { written_off_on: date }),
+    };
+    return { columns, row, changes };
+  });
+  const changed = await updateStatuses(
+    tx,
+    made.map(({ columns }) => columns),
+  );
+  await insertStatusChanges(
+    tx,
+    made.map(({ row }) => row),
+  );
+  await writeChanges(
+    tx,
+    made.flatMap(({ changes }) => changes),
+  );
+  return wanted.map(({ account: { id } }) => {
+    const account = changed.get(id);
+    if (!account) throw new Error(`Account ${id} does not exist.`);
+    return account;
+  });
 }
 
 /**

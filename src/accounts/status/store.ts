@@ -1,5 +1,6 @@
 import { type Insertable, sql } from 'kysely';
 import type { Db, Tx } from '../../core/database/db.ts';
+import { rowsAsJson } from '../../core/database/rows.ts';
 import { run } from '../../core/database/statements.ts';
 import type { AccountStatus, AccountStatusChanges, Row, StatusCause } from '../../core/database/tables.ts';
 import { fetchPage } from '../../core/lists/page.ts';
@@ -9,17 +10,25 @@ import type { StatusHistory } from './change-rules.ts';
 
 type AccountRow = Row<'accounts'>;
 
-type StatusColumns = Pick<AccountRow, 'status' | 'status_reason' | 'event_count'> &
+/** The new values of an account. A missing date stays as it is. */
+type StatusColumns = Pick<AccountRow, 'id' | 'status' | 'status_reason' | 'event_count'> &
   Partial<Pick<AccountRow, 'reprieved_on' | 'written_off_on'>>;
 
-/** Updates an account that the transaction has locked. */
-export function updateStatus(tx: Tx, id: number, changes: StatusColumns): Promise<AccountRow> {
-  return tx
-    .updateTable('accounts')
-    .set({ ...changes, updated_at: sql`business_now()` })
-    .where('id', '=', id)
-    .returningAll()
-    .executeTakeFirstOrThrow();
+/** Updates accounts that the transaction has locked. @returns the changed accounts, by id. */
+export async function updateStatuses(
+  tx: Tx,
+  accounts: readonly StatusColumns[],
+): Promise<Map<number, AccountRow>> {
+  const rows = await run<AccountRow>(
+    tx,
+    `update accounts a set status = c.status, status_reason = c.status_reason, event_count = c.event_count,
+      reprieved_on = coalesce(c.reprieved_on, a.reprieved_on), written_off_on = coalesce(c.written_off_on, a.written_off_on),
+      updated_at = business_now()
+    from json_populate_recordset(null::accounts, $1::json) c where a.id = c.id
+    returning a.*`,
+    [rowsAsJson(accounts)],
+  );
+  return new Map(rows.map((row) => [row.id, row]));
 }
 
 export async function insertStatusChanges(

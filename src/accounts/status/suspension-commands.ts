@@ -1,7 +1,7 @@
 import { type Context, SYSTEM, today } from '../../core/context.ts';
 import { inTransaction } from '../../core/database/transactions.ts';
 import { businessDay } from '../../core/values/dates.ts';
-import { changeStatus } from './commands.ts';
+import { changeStatuses } from './commands.ts';
 import { describeLateness } from './suspension-rules.ts';
 import { lockAccountsToSuspend } from './suspension-store.ts';
 
@@ -26,10 +26,13 @@ export async function suspendLateAccounts(
     const batch = await inTransaction(context.db, async (tx) => {
       const day = today(context);
       const accounts = await lockAccountsToSuspend(tx, coveredDay, batchSize);
-      for (const account of accounts) {
-        const reason = describeLateness(account, day);
-        await changeStatus(tx, context, SYSTEM, account, { to: 'suspended', reason, cause: 'non_payment' });
-      }
+      const changes = accounts.map((account) => ({
+        account,
+        to: 'suspended' as const,
+        reason: describeLateness(account, day),
+        cause: 'non_payment' as const,
+      }));
+      await changeStatuses(tx, context, SYSTEM, changes);
       return accounts.length;
     });
     // Do not stop after a short batch: a batch skips accounts that other transactions have locked.

@@ -29,12 +29,12 @@ export interface SharedRedis {
 
 export function openRedis(
   url: string,
-  { redisMs }: Pick<TimeLimits, 'redisMs'>,
+  { redisConnectMs, redisMs }: Pick<TimeLimits, 'redisConnectMs' | 'redisMs'>,
   log: Pick<Log, 'info' | 'warn'>,
 ): SharedRedis {
   const client = new Redis(url, {
     enableOfflineQueue: false, // while Redis is down, commands fail at once instead of waiting
-    connectTimeout: 1_000,
+    connectTimeout: redisConnectMs,
     maxRetriesPerRequest: 0,
     retryStrategy: (attempt) => Math.min(attempt * 100, 1_000),
   });
