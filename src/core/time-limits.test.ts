@@ -27,7 +27,6 @@ const PROMISED = {
   redisMs: 200,
   bulkSlotMs: 10_000,
   postingMs: 4_000,
-  oneByOneMs: 20_000,
   namesMs: 1_500,
   validationMs: 1_500,
   horizonMs: 3_000,

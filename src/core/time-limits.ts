@@ -51,8 +51,6 @@ export const TIME_LIMITS = {
 
   /** Retrying a payment whose names or account are locked. Shorter than `answerMs`. */
   postingMs: 4_000,
-  /** Retrying the notifications of a failed batch one by one. */
-  oneByOneMs: 20_000,
   /** Searching for the names of payers in a list of suggestions. */
   namesMs: 1_500,
   /** The answer to a validation request. The provider waits only a few seconds. */

@@ -51,7 +51,8 @@ class PipelinedTransaction extends Transaction<DB> {
 
 /**
  * Sends the last statements of a transaction without waiting for their answers, which come together with the answer to the commit.
- * If one of the statements fails, the commit fails. Their values are text or numbers: a statement must not fail before it is sent.
+ * If one of the statements fails, the transaction fails and changes nothing. If the connection is lost after they were sent, it is
+ * unknown whether the transaction was committed. The values are texts and numbers: a statement must not fail before it is sent.
  */
 export async function sendWithCommit(
   tx: Tx,
@@ -72,8 +73,7 @@ export function databaseOf(db: Db | Tx): Database {
 }
 
 /**
- * Runs the work in one transaction. The commit is sent behind the statements whose answers the work has not awaited
- * (`sendWithCommit`). If one of them fails, the transaction fails and changes nothing. Retries up to three times after a lost race, a deadlock or a serialization failure, and once
+ * Runs the work in one transaction. Retries up to three times after a lost race, a deadlock or a serialization failure, and once
  * for each connection with stale named statements. If `db` is already a transaction, the work becomes a part of it.
  * @param startsWithReads whether the work reads or locks before it writes. If so, its first statements are sent together with
  * BEGIN. These statements must not write, because they would run outside a transaction if BEGIN were cancelled.
@@ -164,16 +164,12 @@ function runOnce<T>(
     try {
       await connection.executeQuery(COMMIT);
     } catch (error) {
-      const failure = await pipeline.failure();
-      // PostgreSQL has refused an earlier statement, so it cannot have committed.
-      if (failure instanceof pg.DatabaseError) throw failure;
       if (isRolledBack(error)) throw error;
       throw new CommitUnknown('the answer to a commit was lost', { cause: error });
     }
     const failure = await pipeline.failure();
     if (failure instanceof pg.DatabaseError) throw failure; // The commit of a failed transaction is a rollback.
-    if (failure)
-      throw new CommitUnknown('a statement of a committed transaction was not sent', { cause: failure });
+    if (failure) throw new CommitUnknown('a statement before a commit was not sent', { cause: failure });
     return result;
   });
 }
