@@ -3,13 +3,14 @@ import { audit } from '../changes/events/change-store.ts';
 import type { Actor, Context } from '../core/context.ts';
 import { settleAll } from '../core/database/batching.ts';
 import { inTransaction } from '../core/database/transactions.ts';
+import { namesWith, newValuesOf } from '../core/declared-fields.ts';
 import { notFound } from '../core/http/errors.ts';
 import { externalFieldsOf, upsertByExternalId } from '../core/http/external-ids.ts';
 import { refuseSpreadsheetChange, requireChangedPhone } from '../core/http/validation.ts';
 import { withTrimmed } from '../core/values/text.ts';
 import { requireAll } from '../rights.ts';
 import { isOtherIdentity } from './rules.ts';
-import type { CustomerChanges, CustomerUpsert, NewCustomer } from './schema.ts';
+import { type CustomerChanges, type CustomerUpsert, customerFields, type NewCustomer } from './schema.ts';
 import {
   forgetPhone,
   insertCustomer,
@@ -36,17 +37,15 @@ export async function createCustomer(context: Context, actor: Actor, body: NewCu
 }
 
 function fieldsOf({ config }: Context, sent: NewCustomer) {
-  const body = withTrimmed(sent, 'firstName', 'lastName');
+  const body = withTrimmed(sent, ...namesWith(customerFields, 'trimmed'));
   // The body of a PUT by external id also allows a stored national id.
   refuseSpreadsheetChange('nationalId', body.nationalId, null);
   return {
-    firstName: body.firstName,
-    lastName: body.lastName,
+    ...newValuesOf(customerFields, body),
     email: body.email ?? null,
     phone: requireChangedPhone(body.phone, null, config.PHONE_REGION),
     secondPhone: secondPhoneOf(body.secondPhone, null, config.PHONE_REGION),
     nationalId: body.nationalId ?? null,
-    language: body.language ?? null,
     externalId: null,
     metadata: {},
     ...externalFieldsOf(body),
@@ -82,7 +81,7 @@ export function createCustomers(context: Context, actor: Actor, bodies: readonly
 
 /** Changes only the given fields. Null removes an e-mail, a national id or an external id. */
 export async function changeCustomer(context: Context, actor: Actor, id: number, sent: CustomerChanges) {
-  const body = withTrimmed(sent, 'firstName', 'lastName');
+  const body = withTrimmed(sent, ...namesWith(customerFields, 'trimmed'));
   return inTransaction(context.db, async (tx) => {
     const before = await lockCustomer(tx, id);
     if (!before) throw notFound('customer', id);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { foldForSearch, nationalIdKey, searchKey, searchText, searchWords } from './rules.ts';
+import { foldForSearch, nationalIdKey, searchKey, searchWords } from './rules.ts';
+import { searchText } from './search-text-rules.ts';
 
 describe('foldForSearch', () => {
   it.each([

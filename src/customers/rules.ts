@@ -1,5 +1,5 @@
 import { foldCase, withoutInvisible } from '../core/values/case-folding.ts';
-import { nationalDigits, withoutPhonePunctuation } from '../core/values/phone.ts';
+import { withoutPhonePunctuation } from '../core/values/phone.ts';
 import { withoutQuotes } from '../core/values/quoted-text.ts';
 
 /**
@@ -13,30 +13,6 @@ export function foldForSearch(text: string): string {
     .toUpperCase()
     .toLowerCase()
     .normalize('NFKC');
-}
-
-export interface SearchableCustomer {
-  firstName: string;
-  lastName: string;
-  email: string | null;
-  phone: string;
-  secondPhone: string | null;
-  nationalId: string | null;
-}
-
-/** The text that searches look in. It also contains the phones in national form, and the national id without punctuation. */
-export function searchText({
-  firstName,
-  lastName,
-  email,
-  phone,
-  secondPhone,
-  nationalId,
-}: SearchableCustomer): string {
-  const idKey = nationalId === null ? null : nationalIdKey(nationalId);
-  const second = secondPhone === null ? [] : [secondPhone, nationalDigits(secondPhone)];
-  const parts = [firstName, lastName, email, phone, nationalDigits(phone), ...second, nationalId, idKey];
-  return foldForSearch(parts.filter((part) => part).join(' '));
 }
 
 // The searched text is `searchKey` of the search text: an index has it, so that customers of all versions are found.
@@ -83,7 +59,11 @@ export function nationalIdKey(nationalId: string): string {
   return foldCase(nationalId).replace(/[^\p{L}\p{N}]/gu, '');
 }
 
-type Identity = Pick<SearchableCustomer, 'firstName' | 'lastName' | 'nationalId'>;
+interface Identity {
+  firstName: string;
+  lastName: string;
+  nationalId: string | null;
+}
 
 /** Whether the name or the national id changes, and not only their spelling. */
 export function isOtherIdentity(before: Identity, after: Identity): boolean {

@@ -1,5 +1,13 @@
 import { type Static, Type } from 'typebox';
 import type { PhoneProblem, VerificationStatus } from '../core/database/tables.ts';
+import {
+  answerOf,
+  bodyOf,
+  type DeclaredFields,
+  exampleOf,
+  listFieldsOf,
+  type ValuesOf,
+} from '../core/declared-fields.ts';
 import { BulkBody, BulkResult } from '../core/http/bulk.ts';
 import { ChangedExternalFields, ExternalFields, ShownExternalFields } from '../core/http/external-ids.ts';
 import { Choice, Email, Id, LANGUAGES, Nullable, Text, Timestamp } from '../core/http/fields.ts';
@@ -45,19 +53,40 @@ const secondPhone = (schema: ReturnType<typeof phone>) =>
     }),
   );
 
-const names = { firstName: Text(100), lastName: Text(100) };
+const name = { schema: Text(100), trimmed: true, personal: true, searched: true, list: true } as const;
+
+const nameFields = {
+  firstName: { ...name, file: 'The first name.', example: 'Wanjiru' },
+  lastName: { ...name, file: 'The last name.', example: 'Kamau' },
+} satisfies DeclaredFields;
+
+const otherFields = {
+  language: {
+    schema: Choice('CustomerLanguage', LANGUAGES, {
+      description:
+        'The language of statements and texts for the customer. Null: the language of the company.',
+    }),
+    optional: true,
+    file: 'The language of statements and texts for the customer. Empty: the language of the company.',
+    example: 'sw',
+  },
+} satisfies DeclaredFields;
+
+export const customerFields = { ...nameFields, ...otherFields };
+
+/** What staff enter, as it is stored: the phones are in E.164. */
+export type CustomerValues = ValuesOf<typeof customerFields> & {
+  email: string | null;
+  phone: string;
+  secondPhone: string | null;
+  nationalId: string | null;
+};
+
 const optionalFields = {
   email: Type.Optional(Nullable(Email)),
   secondPhone: secondPhone(Phone),
   nationalId: nationalId('new-identifier'),
-  language: Type.Optional(
-    Nullable(
-      Choice('CustomerLanguage', LANGUAGES, {
-        description:
-          'The language of statements and texts for the customer. Null: the language of the company.',
-      }),
-    ),
-  ),
+  ...bodyOf(otherFields),
   ...ExternalFields,
 };
 /** They also accept ids that are stored since an earlier version, and that are not changed. */
@@ -69,18 +98,17 @@ const changedFields = {
 };
 
 export const NewCustomer = Type.Object(
-  { ...names, phone: Phone, ...optionalFields },
+  { ...bodyOf(nameFields), phone: Phone, ...optionalFields },
   {
     title: 'NewCustomer',
     examples: [
       {
-        firstName: 'Wanjiru',
-        lastName: 'Kamau',
+        ...exampleOf(nameFields),
         phone: '0712 345 678',
         email: 'wanjiru@example.com',
         secondPhone: '0733 111 222',
         nationalId: '23456789',
-        language: 'sw',
+        ...exampleOf(otherFields),
         externalId: 'CRM-1001',
         metadata: { region: 'north' },
       },
@@ -90,7 +118,11 @@ export const NewCustomer = Type.Object(
 export type NewCustomer = Static<typeof NewCustomer>;
 
 export const CustomerChanges = Type.Object(
-  { ...Type.Partial(Type.Object(names)).properties, phone: Type.Optional(ChangedPhone), ...changedFields },
+  {
+    ...Type.Partial(Type.Object(bodyOf(nameFields))).properties,
+    phone: Type.Optional(ChangedPhone),
+    ...changedFields,
+  },
   { minProperties: 1, title: 'CustomerChanges', examples: [{ phone: '+254722000111' }] },
 );
 export type CustomerChanges = Static<typeof CustomerChanges>;
@@ -115,8 +147,7 @@ export type CustomerUpsert = Static<typeof CustomerUpsert>;
 export const Customer = Type.Object(
   {
     id: Id,
-    firstName: Type.String(),
-    lastName: Type.String(),
+    ...answerOf(nameFields),
     email: Nullable(Type.String()),
     phone: Type.String({ description: 'E.164' }),
     phoneProblem: Nullable(
@@ -127,7 +158,7 @@ export const Customer = Type.Object(
     ),
     secondPhone: Nullable(Type.String({ description: 'E.164' })),
     nationalId: Nullable(Type.String()),
-    language: Nullable(Choice('CustomerLanguage', LANGUAGES)),
+    ...answerOf(otherFields),
     kycStatus: Nullable(
       Choice('VerificationStatus', VERIFICATION_STATUSES, {
         description:
@@ -147,14 +178,13 @@ export const Customer = Type.Object(
     examples: [
       {
         id: 1,
-        firstName: 'Wanjiru',
-        lastName: 'Kamau',
+        ...exampleOf(nameFields),
         email: 'wanjiru@example.com',
         phone: '+254712345678',
         phoneProblem: null,
         secondPhone: '+254733111222',
         nationalId: '23456789',
-        language: 'sw',
+        ...exampleOf(otherFields),
         kycStatus: 'verified',
         kycReviewPending: false,
         externalId: 'CRM-1001',
@@ -183,8 +213,7 @@ export const CreatedCustomers = BulkResult(Customer, 'CreatedCustomers');
 export const customerList = defineList(
   {
     id: { kind: 'id', column: 'c.id' },
-    firstName: { kind: 'text', column: 'c.first_name' },
-    lastName: { kind: 'text', column: 'c.last_name' },
+    ...listFieldsOf(nameFields, 'c'),
     email: { kind: 'text', column: 'c.email', key: { column: 'c.email_key', of: emailKey }, nullable: true },
     phone: { kind: 'text', column: 'c.phone' },
     phoneProblem: { kind: 'enum', column: 'c.phone_problem', nullable: true, values: PHONE_PROBLEMS },
@@ -195,6 +224,7 @@ export const customerList = defineList(
       key: { column: 'c.national_id_key', of: nationalIdKey },
       nullable: true,
     },
+    ...listFieldsOf(otherFields, 'c'),
     kycStatus: { kind: 'enum', column: 'c.kyc_status', nullable: true, values: VERIFICATION_STATUSES },
     kycReviewPending: { kind: 'boolean', column: 'c.kyc_review_pending' },
     externalId: { kind: 'text', column: 'c.external_id', nullable: true },

@@ -3,31 +3,29 @@ import type { Db, Tx } from '../core/database/db.ts';
 import { violatedUnique } from '../core/database/postgres-errors.ts';
 import { lookUp } from '../core/database/statements.ts';
 import type { PhoneProblem, VerificationStatus } from '../core/database/tables.ts';
+import { columnsOf, rowOf } from '../core/declared-fields.ts';
 import { type AppError, duplicate } from '../core/http/errors.ts';
 import { type ExternalValues, takenExternalId } from '../core/http/external-ids.ts';
-import type { Language } from '../core/http/fields.ts';
 import { columnList, fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 import { likeLiteral } from '../core/lists/sql.ts';
 import { emailKey } from '../core/values/email.ts';
 import { nationalDigits, phoneSha256 } from '../core/values/phone.ts';
-import { nationalIdKey, type SearchableCustomer, searchText } from './rules.ts';
-import type { ExpandedCustomer } from './schema.ts';
+import { nationalIdKey } from './rules.ts';
+import { type CustomerValues, customerFields, type ExpandedCustomer } from './schema.ts';
+import { searchText } from './search-text-rules.ts';
 
-/** The fields that staff enter, with the phone in E.164. */
-type CustomerFields = SearchableCustomer & Required<ExternalValues> & { language: Language | null };
+type CustomerFields = CustomerValues & Required<ExternalValues>;
 
 /** The columns of a `Customer`, under the names of its fields. */
 const COLUMNS = [
   'id',
-  'first_name as firstName',
-  'last_name as lastName',
+  ...columnsOf(customerFields),
   'email',
   'phone',
   'phone_problem as phoneProblem',
   'second_phone as secondPhone',
   'national_id as nationalId',
-  'language',
   'kyc_status as kycStatus',
   'kyc_review_pending as kycReviewPending',
   'external_id as externalId',
@@ -40,7 +38,7 @@ const COLUMNS = [
 export function insertCustomer(tx: Tx, fields: CustomerFields) {
   return tx
     .insertInto('customers')
-    .values(columnsOf(fields))
+    .values(customerRow(fields))
     .returning(COLUMNS)
     .executeTakeFirstOrThrow()
     .catch((error: unknown) => {
@@ -50,7 +48,7 @@ export function insertCustomer(tx: Tx, fields: CustomerFields) {
 
 /** @throws AppError DUPLICATE_ENTRY when another customer has the e-mail, the national id or the external id. */
 export async function requireFree(db: Db, fields: CustomerFields): Promise<void> {
-  const { email_key, national_id_key, external_id } = columnsOf(fields);
+  const { email_key, national_id_key, external_id } = customerRow(fields);
   const { rows } = await sql<{ field: string; id: number }>`
     select 'email' as field, id from customers where email_key = ${email_key}
     union all select 'nationalId', id from customers where national_id_key = ${national_id_key}
@@ -64,7 +62,7 @@ export function updateCustomer(tx: Tx, id: number, fields: CustomerFields) {
   return tx
     .updateTable('customers')
     .set({
-      ...columnsOf(fields),
+      ...customerRow(fields),
       phone_problem: sql`case when phone = ${fields.phone} then phone_problem end`,
       updated_at: sql`business_now()`,
     })
@@ -77,7 +75,7 @@ export function updateCustomer(tx: Tx, id: number, fields: CustomerFields) {
 }
 
 /** Changes only the phone, and what is derived from it. */
-export async function setPhone(tx: Tx, id: number, customer: SearchableCustomer): Promise<void> {
+export async function setPhone(tx: Tx, id: number, customer: CustomerValues): Promise<void> {
   const { phone } = customer;
   await tx
     .updateTable('customers')
@@ -168,10 +166,9 @@ export function customerMatches(words: readonly string[], phone?: string): RawBu
 
 type CustomerRow = Awaited<ReturnType<typeof insertCustomer>>;
 
-function columnsOf(fields: CustomerFields) {
+function customerRow(fields: CustomerFields) {
   return {
-    first_name: fields.firstName,
-    last_name: fields.lastName,
+    ...rowOf(customerFields, fields),
     email: fields.email,
     email_key: fields.email === null ? null : emailKey(fields.email),
     phone: fields.phone,
@@ -179,7 +176,6 @@ function columnsOf(fields: CustomerFields) {
     second_phone: fields.secondPhone,
     national_id: fields.nationalId,
     national_id_key: fields.nationalId === null ? null : nationalIdKey(fields.nationalId),
-    language: fields.language,
     search_text: searchText(fields),
     external_id: fields.externalId,
     metadata: fields.metadata,
@@ -187,7 +183,7 @@ function columnsOf(fields: CustomerFields) {
 }
 
 function takenError(error: unknown, fields: CustomerFields): AppError | undefined {
-  const columns = columnsOf(fields);
+  const columns = customerRow(fields);
   const withKey = (column: 'email_key' | 'national_id_key') =>
     sql<{ id: number }>`select id from customers where ${sql.ref(column)} = ${columns[column]}`;
   switch (violatedUnique(error)) {

@@ -1,6 +1,9 @@
 import { ACCOUNT_STATUSES, needsReason } from '../accounts/status/rules.ts';
+import { employeeFields } from '../catalogue/employees/schema.ts';
 import { FREQUENCIES } from '../catalogue/pay-plans/schema.ts';
-import { LANGUAGES } from '../core/http/fields.ts';
+import { productFields } from '../catalogue/products/schema.ts';
+import { columnOf, type DeclaredField, type DeclaredFields, isRequired } from '../core/declared-fields.ts';
+import { customerFields } from '../customers/schema.ts';
 import { PROVIDER_NAMES } from '../payments/provider-name-rules.ts';
 
 // The files of a portfolio. The import, the export, the templates and docs/portfolio-import.md use the table `FORMAT`. No file is
@@ -125,6 +128,37 @@ function active(meaning: string): Column {
   return optional('active', flag, `${meaning} Empty: yes.`, 'yes');
 }
 
+/** The columns of declared fields, by field. */
+function declared<Fields extends DeclaredFields>(fields: Fields): Record<keyof Fields, Column> {
+  const stored = Object.entries(fields as DeclaredFields).filter(([, field]) => field.file);
+  const columns = stored.map(([name, field]): [string, Column] => {
+    const { file: meaning = '', unique = false, example } = field;
+    const shown = example === true ? 'yes' : String(example);
+    const required = isRequired(field);
+    return [name, { ...kindOf(field), name: columnOf(name), required, unique, meaning, example: shown }];
+  });
+  return Object.fromEntries(columns) as Record<keyof Fields, Column>;
+}
+
+function kindOf({ schema, trimmed }: DeclaredField): Kind {
+  const { type, enum: values, format, maxLength } = schema as unknown as JsonSchema;
+  if (values) return { kind: 'choice', values };
+  if (type === 'boolean') return flag;
+  if (format === 'paragraph') return { kind: 'paragraph', maxLength };
+  return trimmed ? name(maxLength) : text(maxLength);
+}
+
+interface JsonSchema {
+  type: string;
+  enum?: string[];
+  format?: string;
+  maxLength: number;
+}
+
+const { active: employeeActive, ...employee } = declared(employeeFields);
+const { active: productActive, ...product } = declared(productFields);
+const { firstName, lastName, ...customer } = declared(customerFields);
+
 export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
   payment_methods: {
     key: 'code',
@@ -153,9 +187,9 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
     meaning: 'A person who sells and earns commission.',
     columns: [
       unique(required('external_id', externalId, 'Your id of the employee.', 'HR-17')),
-      required('name', name(200), 'The full name.', 'Achieng Otieno'),
+      ...Object.values(employee),
       optional('phone', phone, 'The phone number.', '+254733000111'),
-      active('Whether the employee can get new accounts.'),
+      employeeActive,
       createdAt('employee'),
       metadata,
     ],
@@ -164,22 +198,9 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
     key: 'sku',
     meaning: 'A product that customers buy.',
     columns: [
-      unique(required('sku', name(50), 'The stock number of the product.', 'SHS-80')),
-      required('name', name(200), 'The name on statements.', 'Home system 80 W'),
-      required(
-        'category',
-        name(100),
-        'The group of products in reports and commission rules.',
-        'home_system',
-      ),
-      optional(
-        'description',
-        { kind: 'paragraph', maxLength: 2000 },
-        'A longer description.',
-        'Panel, battery, four lamps',
-      ),
+      ...Object.values(product),
       required('price', fromZero, 'The cash price.', '34000.00'),
-      active('Whether new accounts can have the product.'),
+      productActive,
       unique(optional('external_id', externalId, 'The id of the product in another system.', 'ERP-880')),
       createdAt('product'),
       metadata,
@@ -215,8 +236,8 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
     meaning: 'A person or company that buys.',
     columns: [
       unique(required('external_id', externalId, 'Your id of the customer.', 'CRM-1001')),
-      required('first_name', name(100), 'The first name.', 'Wanjiru'),
-      required('last_name', name(100), 'The last name.', 'Kamau'),
+      firstName,
+      lastName,
       required('phone', phone, 'The phone number from which the customer pays.', '+254712345678'),
       unique(
         optional(
@@ -235,12 +256,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
         ),
       ),
       optional('second_phone', phone, 'Another phone number to call the customer.', '+254733111222'),
-      optional(
-        'language',
-        { kind: 'choice', values: LANGUAGES },
-        'The language of statements and texts for the customer. Empty: the language of the company.',
-        'sw',
-      ),
+      ...Object.values(customer),
       createdAt('customer'),
       metadata,
     ],

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Context } from '../../src/core/context.ts';
 import { phoneSha256 } from '../../src/core/values/phone.ts';
-import { searchText } from '../../src/customers/rules.ts';
+import { searchText } from '../../src/customers/search-text-rules.ts';
 import { runMinuteJobs } from '../../src/jobs.ts';
 import { openPostingQueue } from '../../src/payments/posting/queue-commands.ts';
 import { prepareDatabase } from '../../src/start/database-preparation.ts';

@@ -4,6 +4,8 @@ import { activateDueAccounts } from '../../src/accounts/commands.ts';
 import { EVENT_TYPES, EVENTS, type EventType } from '../../src/changes/events/catalogue-schema.ts';
 import { judgePromises } from '../../src/collections/promises/commands.ts';
 import { inSnapshot } from '../../src/core/database/transactions.ts';
+import { namesWith } from '../../src/core/declared-fields.ts';
+import { customerFields } from '../../src/customers/schema.ts';
 import { deleteAbandonedFiles } from '../../src/portfolio/import/commands.ts';
 import { runChecks } from '../../src/reports/proof/checks-store.ts';
 import { USER_ROLES } from '../../src/rights.ts';
@@ -32,6 +34,9 @@ const limited = useInstance(service, { APPROVAL_LIMIT: '100' });
 
 /** Personal data that the calls of this file send. No event may contain any of it. */
 const PERSONAL = {
+  ...Object.fromEntries(
+    namesWith(customerFields, 'personal').map((name) => [name, customerFields[name].example]),
+  ),
   phone: '+254733123987',
   secondPhone: '+254733123988',
   email: 'achieng.otieno@example.org',

@@ -499,7 +499,7 @@ describe('every list', () => {
   const paths = lists.map(({ path }) => path.replace('/api', ''));
   const filledHere = paths.filter((path) => !FILLED_ELSEWHERE.includes(path));
 
-  it('of the description is filled here or elsewhere', () => {
+  it('of the description is tested below', () => {
     expect(paths).toEqual(expect.arrayContaining(FILLED_ELSEWHERE));
     expect(filledHere.length).toBeGreaterThan(30);
   });

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { today } from '../../src/core/context.ts';
 import { addDays } from '../../src/core/values/dates.ts';
 import { phoneSha256 } from '../../src/core/values/phone.ts';
-import { searchText } from '../../src/customers/rules.ts';
+import { searchText } from '../../src/customers/search-text-rules.ts';
 import { repairPhones } from '../../src/payments/phone-repair/commands.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {

@@ -2,19 +2,19 @@ import { event } from '../../changes/events/change-rules.ts';
 import { audit } from '../../changes/events/change-store.ts';
 import type { Actor, Context } from '../../core/context.ts';
 import { inTransaction } from '../../core/database/transactions.ts';
+import { namesWith, newValuesOf } from '../../core/declared-fields.ts';
 import { notFound } from '../../core/http/errors.ts';
 import { externalFieldsOf, upsertByExternalId } from '../../core/http/external-ids.ts';
 import { refuseSpreadsheetChange, requireChangedPhone } from '../../core/http/validation.ts';
 import { withTrimmed } from '../../core/values/text.ts';
-import type { EmployeeChanges, EmployeeUpsert, NewEmployee } from './schema.ts';
+import { type EmployeeChanges, type EmployeeUpsert, employeeFields, type NewEmployee } from './schema.ts';
 import { insertEmployee, lockEmployee, updateEmployee } from './store.ts';
 
 export async function createEmployee(context: Context, actor: Actor, sent: NewEmployee) {
-  const body = withTrimmed(sent, 'name');
+  const body = withTrimmed(sent, ...namesWith(employeeFields, 'trimmed'));
   const fields = {
-    name: body.name,
+    ...newValuesOf(employeeFields, body),
     phone: phoneOf(body.phone ?? null, null, context),
-    active: body.active ?? true,
     ...externalFieldsOf(body),
   };
   return inTransaction(context.db, async (tx) => {
@@ -31,7 +31,7 @@ export async function createEmployee(context: Context, actor: Actor, sent: NewEm
 }
 
 export async function changeEmployee(context: Context, actor: Actor, id: number, sent: EmployeeChanges) {
-  const body = withTrimmed(sent, 'name');
+  const body = withTrimmed(sent, ...namesWith(employeeFields, 'trimmed'));
   return inTransaction(context.db, async (tx) => {
     const before = await lockEmployee(tx, id);
     if (!before) throw notFound('employee', id);

@@ -1,23 +1,40 @@
 import { type Static, Type } from 'typebox';
+import { answerOf, bodyOf, type DeclaredFields, listFieldsOf } from '../../core/declared-fields.ts';
 import { ChangedExternalFields, ExternalFields, ShownExternalFields } from '../../core/http/external-ids.ts';
 import { Id, Nullable, Text, Timestamp } from '../../core/http/fields.ts';
 import { defineList } from '../../core/lists/query.ts';
 
 const phone = (format: string) => Nullable(Type.String({ maxLength: 30, format }));
 
+const nameFields = {
+  name: { schema: Text(200), trimmed: true, list: true, file: 'The full name.', example: 'Achieng Otieno' },
+} satisfies DeclaredFields;
+
+const otherFields = {
+  active: {
+    schema: Type.Boolean(),
+    default: true,
+    list: true,
+    file: 'Whether the employee can get new accounts. Empty: yes.',
+    example: true,
+  },
+} satisfies DeclaredFields;
+
+export const employeeFields = { ...nameFields, ...otherFields };
+
 const fields = {
-  name: Text(200),
+  ...bodyOf(nameFields),
   /** Also accepts a number that is stored since an earlier version, and that is not changed. */
   phone: phone('changed-phone'),
-  active: Type.Boolean(),
+  ...bodyOf(otherFields),
   ...ChangedExternalFields,
 };
 
 export const NewEmployee = Type.Object(
   {
-    name: fields.name,
+    ...bodyOf(nameFields),
     phone: Type.Optional(phone('phone')),
-    active: Type.Optional(fields.active),
+    ...bodyOf(otherFields),
     ...ExternalFields,
   },
   {
@@ -56,9 +73,9 @@ export type EmployeeUpsert = Static<typeof EmployeeUpsert>;
 export const Employee = Type.Object(
   {
     id: Id,
-    name: Type.String(),
+    ...answerOf(nameFields),
     phone: Nullable(Type.String()),
-    active: Type.Boolean(),
+    ...answerOf(otherFields),
     ...ShownExternalFields,
     createdAt: Timestamp,
     updatedAt: Timestamp,
@@ -84,9 +101,9 @@ export type Employee = Static<typeof Employee>;
 export const employeeList = defineList(
   {
     id: { kind: 'id', column: 'e.id' },
-    name: { kind: 'text', column: 'e.name' },
+    ...listFieldsOf(nameFields, 'e'),
     phone: { kind: 'text', column: 'e.phone', nullable: true },
-    active: { kind: 'boolean', column: 'e.active' },
+    ...listFieldsOf(otherFields, 'e'),
     externalId: { kind: 'text', column: 'e.external_id', nullable: true },
     createdAt: { kind: 'timestamp', column: 'e.created_at' },
     updatedAt: { kind: 'timestamp', column: 'e.updated_at' },

@@ -1,32 +1,29 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../core/database/db.ts';
+import { columnsOf, rowOf, type ValuesOf } from '../../core/declared-fields.ts';
 import { type ExternalValues, takenExternalId } from '../../core/http/external-ids.ts';
 import { columnList, fetchPage } from '../../core/lists/page.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
-import type { Employee } from './schema.ts';
+import { type Employee, employeeFields } from './schema.ts';
 
 const EMPLOYEE = [
   'id',
-  'name',
+  ...columnsOf(employeeFields),
   'phone',
-  'active',
   'external_id as externalId',
   'metadata',
   'created_at as createdAt',
   'updated_at as updatedAt',
 ] as const;
 
-interface EmployeeFields extends ExternalValues {
-  name: string;
-  phone: string | null;
-  active: boolean;
-}
+type EmployeeFields = ValuesOf<typeof employeeFields> & ExternalValues & { phone: string | null };
 
 /** @throws AppError DUPLICATE_ENTRY if the external id is taken. */
-export function insertEmployee(tx: Tx, { externalId, ...fields }: EmployeeFields) {
+export function insertEmployee(tx: Tx, fields: EmployeeFields) {
+  const { phone, metadata, externalId } = fields;
   return tx
     .insertInto('employees')
-    .values({ ...fields, external_id: externalId ?? null })
+    .values({ ...rowOf(employeeFields, fields), phone, metadata, external_id: externalId ?? null })
     .returning(EMPLOYEE)
     .executeTakeFirstOrThrow()
     .catch((error: unknown) => {
@@ -35,14 +32,17 @@ export function insertEmployee(tx: Tx, { externalId, ...fields }: EmployeeFields
 }
 
 /** @throws AppError DUPLICATE_ENTRY if the external id is taken. */
-export function updateEmployee(
-  tx: Tx,
-  id: number,
-  { externalId, ...changes }: Partial<EmployeeFields>,
-): Promise<Employee> {
+export function updateEmployee(tx: Tx, id: number, changes: Partial<EmployeeFields>): Promise<Employee> {
+  const { phone, metadata, externalId } = changes;
   return tx
     .updateTable('employees')
-    .set({ ...changes, external_id: externalId, updated_at: sql`business_now()` })
+    .set({
+      ...rowOf(employeeFields, changes),
+      phone,
+      metadata,
+      external_id: externalId,
+      updated_at: sql`business_now()`,
+    })
     .where('id', '=', id)
     .returning(EMPLOYEE)
     .executeTakeFirstOrThrow()

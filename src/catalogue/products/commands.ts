@@ -2,27 +2,30 @@ import { event } from '../../changes/events/change-rules.ts';
 import { audit } from '../../changes/events/change-store.ts';
 import { type Actor, type Context, type Currency, readAmount } from '../../core/context.ts';
 import { inTransaction } from '../../core/database/transactions.ts';
+import { namesWith, newValuesOf } from '../../core/declared-fields.ts';
 import { invalidField, notFound } from '../../core/http/errors.ts';
 import { externalFieldsOf, upsertByExternalId } from '../../core/http/external-ids.ts';
 import { refuseSpreadsheetChange } from '../../core/http/validation.ts';
 import { withTrimmed } from '../../core/values/text.ts';
-import type { NewConfiguration, NewProduct, ProductChanges, ProductUpsert } from './schema.ts';
+import {
+  type NewConfiguration,
+  type NewProduct,
+  type ProductChanges,
+  type ProductUpsert,
+  productFields,
+} from './schema.ts';
 import { clearDefault, insertConfiguration, insertProduct, lockProduct, updateProduct } from './store.ts';
 
 /** A page of the list contains up to a hundred configurations, so each must be small. */
 const MAX_ATTRIBUTES_BYTES = 16 * 1024;
 
 export async function createProduct(context: Context, actor: Actor, sent: NewProduct) {
-  const body = withTrimmed(sent, 'sku', 'name', 'category');
+  const body = withTrimmed(sent, ...namesWith(productFields, 'trimmed'));
   const { currency } = context;
   checkCurrency(body.currency, currency);
   const fields = {
-    sku: body.sku,
-    name: body.name,
-    category: body.category,
-    description: body.description ?? '',
+    ...newValuesOf(productFields, body),
     priceMinor: readAmount(body.price, currency),
-    active: body.active ?? true,
     ...externalFieldsOf(body),
   };
   return inTransaction(context.db, async (tx) => {
@@ -40,7 +43,7 @@ export async function createProduct(context: Context, actor: Actor, sent: NewPro
 
 /** Changes a product. Existing accounts keep their terms. */
 export async function changeProduct(context: Context, actor: Actor, id: number, sent: ProductChanges) {
-  const body = withTrimmed(sent, 'sku', 'name', 'category');
+  const body = withTrimmed(sent, ...namesWith(productFields, 'trimmed'));
   const { currency } = context;
   const { price, currency: given, ...others } = body;
   checkCurrency(given, currency);
@@ -50,15 +53,15 @@ export async function changeProduct(context: Context, actor: Actor, id: number, 
     ...(price !== undefined && { priceMinor: readAmount(price, currency) }),
   };
   return inTransaction(context.db, async (tx) => {
-    const row = await lockProduct(tx, id);
-    if (!row) throw notFound('product', id);
-    refuseSpreadsheetChange('externalId', body.externalId, row.external_id);
+    const before = await lockProduct(tx, id);
+    if (!before) throw notFound('product', id);
+    refuseSpreadsheetChange('externalId', body.externalId, before.externalId);
     const product = await updateProduct(tx, id, changes);
     await audit(tx, actor, {
       action: 'product.change',
       resource: 'product',
       resourceId: id,
-      before: { ...row, priceMinor: row.price_minor, externalId: row.external_id },
+      before,
       after: changes,
       event: event('product.updated', { changedFields: Object.keys(body) }),
     });

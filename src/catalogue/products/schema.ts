@@ -1,25 +1,46 @@
 import { type Static, Type } from 'typebox';
+import { answerOf, bodyOf, type DeclaredFields, listFieldsOf } from '../../core/declared-fields.ts';
 import { ChangedExternalFields, ExternalFields, ShownExternalFields } from '../../core/http/external-ids.ts';
 import { AmountFromZero, Id, Money, Nullable, ScalarValue, Text, Timestamp } from '../../core/http/fields.ts';
 import { defineList } from '../../core/lists/query.ts';
 
-const productFields = {
-  sku: Text(50),
-  name: Text(200),
-  category: Text(100),
-  description: Type.String({ maxLength: 2000, format: 'paragraph' }),
-  price: AmountFromZero,
-  currency: Type.String({ description: 'Must be the currency of the books.' }),
-  active: Type.Boolean(),
-  ...ExternalFields,
-};
+const name = (maxLength: number) => ({ schema: Text(maxLength), trimmed: true, list: true }) as const;
+
+const textFields = {
+  sku: { ...name(50), file: 'The stock number of the product.', unique: true, example: 'SHS-80' },
+  name: { ...name(200), file: 'The name on statements.', example: 'Home system 80 W' },
+  category: {
+    ...name(100),
+    file: 'The group of products in reports and commission rules.',
+    example: 'home_system',
+  },
+  description: {
+    schema: Type.String({ maxLength: 2000, format: 'paragraph' }),
+    default: '',
+    file: 'A longer description.',
+    example: 'Panel, battery, four lamps',
+  },
+} satisfies DeclaredFields;
+
+const otherFields = {
+  active: {
+    schema: Type.Boolean(),
+    default: true,
+    list: true,
+    file: 'Whether new accounts can have the product. Empty: yes.',
+    example: true,
+  },
+} satisfies DeclaredFields;
+
+export const productFields = { ...textFields, ...otherFields };
 
 export const NewProduct = Type.Object(
   {
-    ...productFields,
-    description: Type.Optional(productFields.description),
-    currency: Type.Optional(productFields.currency),
-    active: Type.Optional(productFields.active),
+    ...bodyOf(textFields),
+    price: AmountFromZero,
+    currency: Type.Optional(Type.String({ description: 'Must be the currency of the books.' })),
+    ...bodyOf(otherFields),
+    ...ExternalFields,
   },
   {
     title: 'NewProduct',
@@ -40,11 +61,14 @@ export const NewProduct = Type.Object(
 );
 export type NewProduct = Static<typeof NewProduct>;
 
-export const ProductChanges = Type.Partial(Type.Object({ ...productFields, ...ChangedExternalFields }), {
-  minProperties: 1,
-  title: 'ProductChanges',
-  examples: [{ price: 17500 }],
-});
+export const ProductChanges = Type.Partial(
+  Type.Object({ ...NewProduct.properties, ...ChangedExternalFields }),
+  {
+    minProperties: 1,
+    title: 'ProductChanges',
+    examples: [{ price: 17500 }],
+  },
+);
 export type ProductChanges = Static<typeof ProductChanges>;
 
 const { externalId: _inPath, ...upsertFields } = NewProduct.properties;
@@ -111,13 +135,10 @@ export const Configuration = Type.Object(
 export const Product = Type.Object(
   {
     id: Id,
-    sku: Type.String(),
-    name: Type.String(),
-    category: Type.String(),
-    description: Type.String(),
+    ...answerOf(textFields),
     price: Money,
     currency: Type.String(),
-    active: Type.Boolean(),
+    ...answerOf(otherFields),
     ...ShownExternalFields,
     createdAt: Timestamp,
     updatedAt: Timestamp,
@@ -152,11 +173,9 @@ export type ExpandedProduct = Static<typeof ExpandedProduct>;
 export const productList = defineList(
   {
     id: { kind: 'id', column: 'p.id' },
-    sku: { kind: 'text', column: 'p.sku' },
-    name: { kind: 'text', column: 'p.name' },
-    category: { kind: 'text', column: 'p.category' },
+    ...listFieldsOf(textFields, 'p'),
     price: { kind: 'money', column: 'p.price_minor' },
-    active: { kind: 'boolean', column: 'p.active' },
+    ...listFieldsOf(otherFields, 'p'),
     externalId: { kind: 'text', column: 'p.external_id', nullable: true },
     createdAt: { kind: 'timestamp', column: 'p.created_at' },
     updatedAt: { kind: 'timestamp', column: 'p.updated_at' },

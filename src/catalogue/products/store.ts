@@ -2,50 +2,60 @@ import { type Selectable, sql } from 'kysely';
 import type { Db, Tx } from '../../core/database/db.ts';
 import { violatedForeignKey, violatedUnique } from '../../core/database/postgres-errors.ts';
 import { lookUp } from '../../core/database/statements.ts';
-import type { ProductConfigurations, Products } from '../../core/database/tables.ts';
+import type { ProductConfigurations } from '../../core/database/tables.ts';
+import { columnsOf, rowOf, type ValuesOf } from '../../core/declared-fields.ts';
 import { duplicate, notFound } from '../../core/http/errors.ts';
 import { type ExternalValues, takenExternalId } from '../../core/http/external-ids.ts';
-import { fetchPage } from '../../core/lists/page.ts';
+import { columnList, fetchPage } from '../../core/lists/page.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
 import type { Minor } from '../../core/values/money.ts';
-import type { ExpandedProduct } from './schema.ts';
+import { type ExpandedProduct, productFields } from './schema.ts';
 
-export type ProductRow = Selectable<Products>;
+export type ProductRow = Awaited<ReturnType<typeof insertProduct>>;
 export type ConfigurationRow = Selectable<ProductConfigurations>;
 
-interface ProductFields extends ExternalValues {
-  sku: string;
-  name: string;
-  category: string;
-  description: string;
-  priceMinor: Minor;
-  active: boolean;
-}
+const PRODUCT = [
+  'id',
+  ...columnsOf(productFields),
+  'price_minor as priceMinor',
+  'external_id as externalId',
+  'metadata',
+  'created_at as createdAt',
+  'updated_at as updatedAt',
+] as const;
+
+type ProductFields = ValuesOf<typeof productFields> & ExternalValues & { priceMinor: Minor };
 
 /** @throws AppError DUPLICATE_ENTRY when the sku or the external id is taken. */
-export function insertProduct(
-  tx: Tx,
-  { priceMinor, externalId, ...fields }: ProductFields,
-): Promise<ProductRow> {
+export function insertProduct(tx: Tx, fields: ProductFields) {
+  const { priceMinor, metadata, externalId } = fields;
   return tx
     .insertInto('products')
-    .values({ ...fields, price_minor: priceMinor, external_id: externalId ?? null })
-    .returningAll()
+    .values({
+      ...rowOf(productFields, fields),
+      price_minor: priceMinor,
+      metadata,
+      external_id: externalId ?? null,
+    })
+    .returning(PRODUCT)
     .executeTakeFirstOrThrow()
     .catch(refuseTaken(fields.sku, externalId));
 }
 
 /** @throws AppError DUPLICATE_ENTRY when the sku or the external id is taken. */
-export function updateProduct(
-  tx: Tx,
-  id: number,
-  { priceMinor, externalId, ...changes }: Partial<ProductFields>,
-): Promise<ProductRow> {
+export function updateProduct(tx: Tx, id: number, changes: Partial<ProductFields>): Promise<ProductRow> {
+  const { priceMinor, metadata, externalId } = changes;
   return tx
     .updateTable('products')
-    .set({ ...changes, price_minor: priceMinor, external_id: externalId, updated_at: sql`business_now()` })
+    .set({
+      ...rowOf(productFields, changes),
+      price_minor: priceMinor,
+      metadata,
+      external_id: externalId,
+      updated_at: sql`business_now()`,
+    })
     .where('id', '=', id)
-    .returningAll()
+    .returning(PRODUCT)
     .executeTakeFirstOrThrow()
     .catch(refuseTaken(changes.sku, externalId));
 }
@@ -57,14 +67,14 @@ export function listProducts(db: Db, query: ListPlan & { category?: string; acti
     ...(active === undefined ? [] : [sql<boolean>`p.active = ${active}`]),
   ];
   return fetchPage<ProductRow>(db, query, {
-    select: sql`select p.* from products p`,
+    select: sql`select ${columnList(PRODUCT)} from products p`,
     from: sql`from products p`,
     where,
   });
 }
 
 export function findProduct(db: Db, id: number): Promise<ProductRow | undefined> {
-  return db.selectFrom('products').selectAll().where('id', '=', id).executeTakeFirst();
+  return db.selectFrom('products').select(PRODUCT).where('id', '=', id).executeTakeFirst();
 }
 
 export async function findExpandedProducts(
@@ -82,7 +92,7 @@ export async function hasProducts(db: Db): Promise<boolean> {
 }
 
 export function lockProduct(tx: Tx, id: number): Promise<ProductRow | undefined> {
-  return tx.selectFrom('products').selectAll().where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
+  return tx.selectFrom('products').select(PRODUCT).where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
 }
 
 interface ConfigurationFields {

@@ -1,21 +1,8 @@
 import { amountOf, type Currency } from '../../core/context.ts';
 import type { ConfigurationRow, ProductRow } from './store.ts';
 
-export function toProduct(row: ProductRow, currency: Currency) {
-  return {
-    id: row.id,
-    sku: row.sku,
-    name: row.name,
-    category: row.category,
-    description: row.description,
-    price: amountOf(row.price_minor, currency),
-    currency: currency.code,
-    active: row.active,
-    externalId: row.external_id,
-    metadata: row.metadata,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
+export function toProduct({ priceMinor, ...row }: ProductRow, currency: Currency) {
+  return { ...row, price: amountOf(priceMinor, currency), currency: currency.code };
 }
 
 export function toConfiguration(row: ConfigurationRow, currency: Currency) {

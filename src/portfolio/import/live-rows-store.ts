@@ -1,5 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
+import { employeeFields } from '../../catalogue/employees/schema.ts';
+import { productFields } from '../../catalogue/products/schema.ts';
 import type { Tx } from '../../core/database/db.ts';
+import { columnOf, type DeclaredFields } from '../../core/declared-fields.ts';
+import { customerFields } from '../../customers/schema.ts';
 import type { ComputedAccount } from './account-books-rules.ts';
 import { escaped } from './staging-rules.ts';
 
@@ -114,16 +118,34 @@ export async function writePaymentMethods(tx: Tx, importId: number): Promise<Rea
   return new Map(rows.map((row) => [row.code, row.id]));
 }
 
+/** The columns of declared fields, and their values in a staging table. An enumeration needs a cast, so it is written by hand. */
+function declared(fields: DeclaredFields) {
+  const stored = Object.entries(fields).filter(([, { file, schema }]) => file && !('enum' in schema));
+  return {
+    columns: sql.join(stored.map(([name]) => sql.ref(columnOf(name)))),
+    values: sql.join(
+      stored.map(([name, { default: missing }]) => {
+        const column = sql.ref(columnOf(name));
+        return missing === undefined ? column : sql`coalesce(${column}, ${sql.lit(missing)})`;
+      }),
+    ),
+  };
+}
+
+const employee = declared(employeeFields);
+const product = declared(productFields);
+const customer = declared(customerFields);
+
 /** Writes everything that accounts refer to. */
 export async function writeCatalogue(tx: Tx, importId: number, report: Report): Promise<void> {
   await sql`
-    insert into employees (name, phone, active, external_id, metadata, created_at, import_id)
-    select name, phone, coalesce(active, true), external_id, coalesce(metadata, '{}'), coalesce(created_at, business_now()),
+    insert into employees (${employee.columns}, phone, external_id, metadata, created_at, import_id)
+    select ${employee.values}, phone, external_id, coalesce(metadata, '{}'), coalesce(created_at, business_now()),
       ${importId}
     from new_employees order by position`.execute(tx);
   await sql`
-    insert into products (sku, name, category, description, price_minor, active, external_id, metadata, created_at, import_id)
-    select sku, name, category, coalesce(description, ''), price, coalesce(active, true), external_id,
+    insert into products (${product.columns}, price_minor, external_id, metadata, created_at, import_id)
+    select ${product.values}, price, external_id,
       coalesce(metadata, '{}'), coalesce(created_at, business_now()), ${importId}
     from new_products order by position`.execute(tx);
   await sql`
@@ -138,9 +160,9 @@ export async function writeCatalogue(tx: Tx, importId: number, report: Report): 
     BATCH_ROWS,
     report,
     (range) => sql`
-      insert into customers (first_name, last_name, email, email_key, phone, phone_sha256, second_phone, language, national_id,
+      insert into customers (${customer.columns}, email, email_key, phone, phone_sha256, second_phone, language, national_id,
         national_id_key, search_text, external_id, metadata, created_at, import_id)
-      select first_name, last_name, email, email_key, phone, sha256(convert_to(replace(phone, '+', ''), 'UTF8')), second_phone,
+      select ${customer.values}, email, email_key, phone, sha256(convert_to(replace(phone, '+', ''), 'UTF8')), second_phone,
         language::customer_language, national_id, national_id_key, search_text, external_id, coalesce(metadata, '{}'), coalesce(created_at, business_now()), ${importId}
       from new_customers n where ${range} order by position`,
   );

@@ -1,6 +1,9 @@
+import { columnOf } from '../../core/declared-fields.ts';
 import { emailKey } from '../../core/values/email.ts';
 import { referenceKey } from '../../core/values/reference.ts';
-import { nationalIdKey, searchText } from '../../customers/rules.ts';
+import { nationalIdKey } from '../../customers/rules.ts';
+import { customerFields } from '../../customers/schema.ts';
+import { searchText } from '../../customers/search-text-rules.ts';
 import { type Column, FILE_NAMES, type FileName, FORMAT, type Kind } from '../format-rules.ts';
 
 // The staging tables of an import are temporary tables of its transaction. Each file has one table. The table has the columns of
@@ -16,17 +19,15 @@ export const DERIVED: Readonly<
   customers: {
     email_key: ({ email }) => (email ? emailKey(email) : null),
     national_id_key: ({ national_id: id }) => (id ? nationalIdKey(id) : null),
-    search_text: ({ first_name, last_name, phone, second_phone = null, email = null, national_id = null }) =>
-      first_name && last_name && phone
-        ? searchText({
-            firstName: first_name,
-            lastName: last_name,
-            phone,
-            secondPhone: second_phone,
-            email,
-            nationalId: national_id,
-          })
-        : null,
+    search_text: (row) => {
+      const { first_name, last_name, phone, second_phone = null, email = null, national_id = null } = row;
+      if (!first_name || !last_name || !phone) return null;
+      const declared = Object.keys(customerFields).map((name) => [name, row[columnOf(name)]]);
+      return searchText({
+        ...Object.fromEntries(declared),
+        ...{ phone, secondPhone: second_phone, email, nationalId: national_id },
+      });
+    },
   },
   payments: {
     reference_key: ({ transaction_ref: reference }) => (reference ? referenceKey(reference) : null),

@@ -9,6 +9,11 @@ export function nameOfField(path: string): string {
   return tValue(LABELS, FIELDS[path] ?? path.replace(/Id$/, ''));
 }
 
+/** The label of a field in forms, if it has one. */
+export function labelOf(field: string): string | undefined {
+  return hasValue(LABELS, field) ? tValue(LABELS, field) : undefined;
+}
+
 /** The group of the labels. Each page loads the labels of the fields that it sends. */
 const LABELS = 'field';
 

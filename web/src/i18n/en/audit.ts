@@ -1,5 +1,6 @@
 import type { Schemas } from '../../api/paths.ts';
 import { approvalActions, disabledReasons, matchMethods, paymentRequestReasons } from './codes.ts';
+import type { fields } from './fields.ts';
 
 /** The statuses that have no text in `core.ts`. */
 type Status =
@@ -23,6 +24,11 @@ type ChangedField = {
     ? Exclude<keyof Schemas[Name] & string, NotLogged>
     : never;
 }[keyof Schemas];
+
+/** The fields that have a label. The audit log shows it. */
+type Labelled = {
+  [Key in keyof typeof fields]: Key extends `field.${infer Name}` ? Name : never;
+}[keyof typeof fields];
 
 /** The types require a text for each action, changed field, resource and status. */
 export const audit = {
@@ -186,7 +192,6 @@ export const audit = {
   'auditField.promiseId': 'Promise',
   'auditField.replacesPromiseId': 'Replaces promise',
   'auditField.result': 'Result',
-  'auditField.secondPhone': 'Second phone',
   'auditField.accountId': 'Account',
   'auditField.action': 'Action',
   'auditField.activationDate': 'Activation date',
@@ -196,26 +201,20 @@ export const audit = {
   'auditField.attributes': 'Attributes',
   'auditField.autoSuspend': 'Suspends late accounts automatically',
   'auditField.cash': 'Cash',
-  'auditField.category': 'Category',
   'auditField.code': 'Code',
   'auditField.configurationId': 'Configuration',
   'auditField.creditMoveId': 'Movement of credit',
   'auditField.customerId': 'Customer',
-  'auditField.date': 'Date',
   'auditField.depositMinor': 'Deposit',
-  'auditField.description': 'Description',
   'auditField.differences': 'Differences',
   'auditField.disabledReason': 'Why it is disabled',
   'auditField.dueOn': 'Due on',
-  'auditField.email': 'E-mail',
   'auditField.employeeId': 'Employee',
   'auditField.errors': 'Errors',
   'auditField.eventCount': 'Events',
   'auditField.eventIds': 'Event IDs',
   'auditField.expiresAt': 'Expires',
-  'auditField.externalId': 'External ID',
   'auditField.failure': 'Failure',
-  'auditField.firstName': 'First name',
   'auditField.frequency': 'Frequency',
   'auditField.fromAccountId': 'From account',
   'auditField.fromEventId': 'From event',
@@ -230,12 +229,9 @@ export const audit = {
   'auditField.kycRecordId': 'Document of the identity check',
   'auditField.kycReviewPending': 'Waits for a decision',
   'auditField.kycStatus': 'Identity check',
-  'auditField.lastName': 'Last name',
   'auditField.lines': 'Lines',
   'auditField.matchMethod': 'Matched by',
   'auditField.metadata': 'Metadata',
-  'auditField.name': 'Name',
-  'auditField.nationalId': 'National ID',
   'auditField.networks': 'Networks',
   'auditField.notificationId': 'Notification',
   'auditField.number': 'Number',
@@ -247,25 +243,21 @@ export const audit = {
   'auditField.payplanId': 'Pay plan',
   'auditField.period': 'Month',
   'auditField.permissions': 'Permissions',
-  'auditField.phone': 'Phone',
   'auditField.previousSecretEndsAt': 'Previous secret works until',
   'auditField.previousSecretExpiresAt': 'Previous secret works until',
   'auditField.priceMinor': 'Price',
   'auditField.productId': 'Product',
   'auditField.providerStatementId': 'Statement',
   'auditField.rateBasisPoints': 'Rate',
-  'auditField.reason': 'Reason',
   'auditField.receipt': 'Receipt',
   'auditField.reconciliationDate': 'Money arrived on',
   'auditField.requestedBy': 'Requested by',
-  'auditField.role': 'Role',
   'auditField.rows': 'Rows',
   'auditField.sessionId': 'Session',
   'auditField.sha256': 'Checksum of the file',
   'auditField.since': 'Since',
   'auditField.sku': 'SKU',
   'auditField.state': 'Status',
-  'auditField.status': 'Status',
   'auditField.subject': 'Identity',
   'auditField.toAccountId': 'To account',
   'auditField.toEventId': 'To event',
@@ -273,7 +265,6 @@ export const audit = {
   'auditField.transId': 'Transaction of the provider',
   'auditField.transactionRef': 'Reference',
   'auditField.types': 'Types of events',
-  'auditField.language': 'Language',
   'auditField.pinned': 'Pinned',
   'auditField.text': 'Text',
   'auditField.correctionCount': 'Corrections',
@@ -331,7 +322,7 @@ export const audit = {
 } as const satisfies Record<string, string> &
   Record<
     | `auditAction.${Schemas['AuditAction']}`
-    | `auditField.${ChangedField}`
+    | `auditField.${Exclude<ChangedField, Labelled>}`
     | `auditStatus.${Status}`
     | `resource.${Schemas['Resource']}`,
     string

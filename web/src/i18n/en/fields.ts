@@ -12,6 +12,7 @@ export const fields = {
   'field.lastName': 'Last name',
   'field.name': 'Name',
   'field.secondPhone': 'Second phone',
+  'field.nationalId': 'National ID',
   'field.phone': 'Phone',
   'field.product': 'Product',
   'field.status': 'Status',

@@ -14,7 +14,6 @@ export const shared = {
   'account.pay.reference.hint': 'The transaction or receipt number.',
   'account.pay.date': 'Paid on',
   'customer.language.company': 'Language of the company',
-  'customer.nationalId': 'National ID',
   'customer.kyc': 'Identity check',
   'find.placeholder': 'Name, phone, account, reference or invoice',
   'find.none': 'Nothing found. Try part of a name, a phone number, or an account number.',

@@ -13,6 +13,7 @@ export const fields: Record<keyof typeof en, string> = {
   'field.lastName': 'Jina la ukoo',
   'field.name': 'Jina',
   'field.secondPhone': 'Simu ya pili',
+  'field.nationalId': 'Kitambulisho cha taifa',
   'field.phone': 'Simu',
   'field.product': 'Bidhaa',
   'field.status': 'Hali',

@@ -15,7 +15,6 @@ export const shared: Record<keyof typeof en, string> = {
   'account.pay.reference.hint': 'Namba ya muamala au ya risiti.',
   'account.pay.date': 'Tarehe ya malipo',
   'customer.language.company': 'Lugha ya kampuni',
-  'customer.nationalId': 'Kitambulisho cha taifa',
   'customer.kyc': 'Uthibitisho wa utambulisho',
   'find.placeholder': 'Jina, simu, akaunti, kumbukumbu au ankara',
   'find.none': 'Hakuna kilichopatikana. Jaribu sehemu ya jina, namba ya simu, au namba ya akaunti.',

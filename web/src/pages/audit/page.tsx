@@ -1,6 +1,7 @@
 import { api, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
+import { labelOf } from '../../api/words.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Facts } from '../../ui/panel.tsx';
@@ -74,7 +75,11 @@ function EntryDialog({ entry, onClose }: { entry: Entry; onClose(): void }) {
     after: after[name],
   }));
   const columns: Column<(typeof changes)[number]>[] = [
-    { name: 'name', label: t('audit.field'), show: ({ name }) => tValue('auditField', name) },
+    {
+      name: 'name',
+      label: t('audit.field'),
+      show: ({ name }) => labelOf(name) ?? tValue('auditField', name),
+    },
     {
       name: 'before',
       label: t('audit.before'),

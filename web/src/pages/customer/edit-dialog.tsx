@@ -2,7 +2,7 @@ import type { Schemas } from '../../api/paths.ts';
 import { useWrite } from '../../api/write.ts';
 import { t } from '../../i18n/index.ts';
 import { TextField } from '../../ui/form.tsx';
-import { LanguageField, SecondPhoneField } from '../shared/customer-fields.tsx';
+import { CustomerTextFields, changedTexts, LanguageField } from '../shared/customer-fields.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
 import { NameFields } from '../shared/name-fields.tsx';
 
@@ -28,9 +28,7 @@ export function EditDialog({ customer, etag, onClose }: EditDialogProps) {
             firstName: values.text('firstName'),
             lastName: values.text('lastName'),
             phone: values.text('phone'),
-            secondPhone: values.optional('secondPhone') ?? null,
-            email: values.optional('email') ?? null,
-            nationalId: values.optional('nationalId') ?? null,
+            ...changedTexts(values),
             language: (values.optional('language') ?? null) as Schemas['Customer']['language'],
             externalId: values.optional('externalId') ?? null,
           },
@@ -46,14 +44,7 @@ export function EditDialog({ customer, etag, onClose }: EditDialogProps) {
         defaultValue={customer.phone}
         required
       />
-      <SecondPhoneField defaultValue={customer.secondPhone} />
-      <TextField label={t('field.email')} name="email" type="email" defaultValue={customer.email ?? ''} />
-      <TextField
-        label={t('customer.nationalId')}
-        name="nationalId"
-        maxLength={50}
-        defaultValue={customer.nationalId ?? ''}
-      />
+      <CustomerTextFields values={customer} />
       <LanguageField defaultValue={customer.language} />
       <TextField
         label={t('field.externalId')}

@@ -9,6 +9,7 @@ import { Button } from '../../ui/button.tsx';
 import { Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { Columns, Facts, PageHead, Panel } from '../../ui/panel.tsx';
 import { accountColumns } from '../shared/account-columns.tsx';
+import { customerTextFacts } from '../shared/customer-fields.tsx';
 import { History } from '../shared/history.tsx';
 import { LatestVersion } from '../shared/latest-version.tsx';
 import { metadataFacts } from '../shared/metadata.ts';
@@ -29,8 +30,7 @@ export function Page({ id }: { id: string }) {
 }
 
 function CustomerPage({ customer }: { customer: Customer }) {
-  const { id, firstName, lastName, phone, phoneProblem, email, nationalId, kycStatus, kycReviewPending } =
-    customer;
+  const { id, firstName, lastName, phone, phoneProblem, kycStatus, kycReviewPending } = customer;
   const [isEditing, setIsEditing] = useState(false);
   const close = () => setIsEditing(false);
   return (
@@ -63,10 +63,8 @@ function CustomerPage({ customer }: { customer: Customer }) {
                       {phone}
                     </a>,
                   ],
-                  [t('field.secondPhone'), customer.secondPhone],
                   [t('customer.phoneProblem'), phoneProblem && tValue('phoneProblem', phoneProblem)],
-                  [t('field.email'), email],
-                  [t('customer.nationalId'), nationalId && <span className="mono">{nationalId}</span>],
+                  ...customerTextFacts(customer),
                   [t('field.language'), customer.language && LANGUAGES[customer.language]],
                   [t('field.externalId'), customer.externalId],
                   ...metadataFacts(customer.metadata),

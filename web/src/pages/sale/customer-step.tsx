@@ -9,7 +9,7 @@ import { Notice } from '../../ui/feedback.tsx';
 import { Form, FormButtons, TextField } from '../../ui/form.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
-import { LanguageField, SecondPhoneField } from '../shared/customer-fields.tsx';
+import { CustomerTextFields, LanguageField } from '../shared/customer-fields.tsx';
 import { chooseCustomer, customerOf, keepTyped, type Sale, type StepProps } from './sales.ts';
 
 const SHORTEST_TEXT = 2;
@@ -136,7 +136,7 @@ function NewCustomer({ sale, onDone, onChoose, onBack }: NewCustomerProps) {
   const check = useCheck(typed, onDone);
   const digits = (typed.phone ?? '').replace(/\D/g, '');
   const { results } = useCustomerSearch(digits, SHORTEST_PHONE);
-  const fieldProps = (name: 'firstName' | 'lastName' | 'phone' | 'email' | 'nationalId') => ({
+  const fieldProps = (name: 'firstName' | 'lastName' | 'phone') => ({
     name,
     defaultValue: typed[name],
     autoComplete: 'off',
@@ -165,12 +165,8 @@ function NewCustomer({ sale, onDone, onChoose, onBack }: NewCustomerProps) {
         />
         <SamePhone results={results} onChoose={onChoose} />
         <div className="sale-pair">
-          <SecondPhoneField defaultValue={typed.secondPhone} />
+          <CustomerTextFields values={typed} />
           <LanguageField defaultValue={typed.language} />
-        </div>
-        <div className="sale-pair">
-          <TextField label={t('customer.nationalId')} {...fieldProps('nationalId')} maxLength={50} />
-          <TextField label={t('field.email')} {...fieldProps('email')} type="email" inputMode="email" />
         </div>
         <FormButtons
           submit={t('sale.next')}

@@ -5,6 +5,7 @@ import { type Problem, problemOf } from '../../api/problem.ts';
 import { currentSession, onSessionChange, sessionEnd } from '../../api/session.ts';
 import { settings } from '../../api/settings.ts';
 import { randomKey } from '../../api/write.ts';
+import { CUSTOMER_TEXTS, type CustomerText } from '../shared/customer-fields.tsx';
 
 /** The parts of a sale, in the order in which they are saved. Each part is one request. */
 export const PARTS = ['customer', 'identity', 'account', 'payment'] as const;
@@ -25,9 +26,7 @@ export type FieldName =
   | 'firstName'
   | 'lastName'
   | 'phone'
-  | 'secondPhone'
-  | 'email'
-  | 'nationalId'
+  | CustomerText
   | 'language'
   | 'verificationType'
   | 'documentNumber'
@@ -44,14 +43,7 @@ type KnownCustomer = Pick<
   'id' | 'firstName' | 'lastName' | 'phone' | 'kycStatus' | 'kycReviewPending'
 >;
 
-const PART_OF: Readonly<Record<FieldName, Part>> = {
-  firstName: 'customer',
-  lastName: 'customer',
-  phone: 'customer',
-  secondPhone: 'customer',
-  email: 'customer',
-  nationalId: 'customer',
-  language: 'customer',
+const PART_OF: Readonly<Partial<Record<FieldName, Part>>> = {
   verificationType: 'identity',
   documentNumber: 'identity',
   productId: 'account',
@@ -145,7 +137,7 @@ export function discardSale(id: number): void {
 export function keepTyped(id: number, typed: Sale['typed']): void {
   change(id, (sale) => {
     const changed = (Object.keys(typed) as FieldName[]).filter((name) => typed[name] !== sale.typed[name]);
-    const parts = changed.map((name) => PART_OF[name]);
+    const parts = changed.map((name) => PART_OF[name] ?? 'customer');
     if (changed.includes('payplanId') && sale.typed.amount) parts.push('payment');
     return {
       typed: { ...sale.typed, ...typed },
@@ -284,13 +276,12 @@ const SAVERS: Record<Part, (sale: Sale, headers: Headers) => Promise<Partial<Sal
 
 /** The body of the request that registers the customer. */
 export function customerOf(typed: Sale['typed']): Schemas['NewCustomer'] {
+  const texts = (Object.keys(CUSTOMER_TEXTS) as CustomerText[]).filter((name) => typed[name]);
   return {
     firstName: typed.firstName ?? '',
     lastName: typed.lastName ?? '',
     phone: typed.phone ?? '',
-    ...(typed.secondPhone && { secondPhone: typed.secondPhone }),
-    ...(typed.email && { email: typed.email }),
-    ...(typed.nationalId && { nationalId: typed.nationalId }),
+    ...Object.fromEntries(texts.map((name) => [name, typed[name]])),
     ...(typed.language && { language: typed.language as Schemas['CustomerLanguage'] }),
   };
 }

@@ -4,6 +4,7 @@ import { api, KEEPS_LAST } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
+import { labelOf } from '../../api/words.ts';
 import { format, hasValue, t, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -232,7 +233,7 @@ function Details({ entry, customerId }: { entry: Entry; customerId: number }) {
       {changes?.map(({ field, before, after }) => (
         <span key={field}>
           {t('history.change', {
-            field: hasValue('changedField', field) ? tValue('changedField', field) : field,
+            field: labelOf(field) ?? tValue('changedField', field),
             before: before ?? '–',
             after: after ?? '–',
           })}
