@@ -1,13 +1,9 @@
 import type { Context } from '../core/context.ts';
-import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { bulkRoute, createMissing } from '../core/http/bulk.ts';
-import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
-import { notFound } from '../core/http/errors.ts';
-import { ifUnchanged } from '../core/http/etags.ts';
+import { changeRoute, getRoute, listAndCreateRoutes } from '../core/http/crud.ts';
+import { Envelope, ok } from '../core/http/envelope.ts';
 import { externalIdRoutes } from '../core/http/external-id-routes.ts';
-import { IdParams } from '../core/http/fields.ts';
-import { repeatable } from '../core/http/idempotency.ts';
 import type { SharedSlots } from '../core/shared-slots.ts';
 import { readPhone } from '../core/values/phone.ts';
 import {
@@ -31,51 +27,19 @@ import {
 import { findCustomer, listCustomers, lockCustomer } from './store.ts';
 
 export function customerRoutes(api: Api, context: Context, slots: SharedSlots): void {
-  async function read(id: number) {
-    const customer = await findCustomer(context.db, id);
-    if (!customer) throw notFound('customer', id);
-    return ok(customer, 'Customer found.');
-  }
+  const described = { path: '/customers', noun: 'customer', answer: Customer };
 
-  api.get(
-    '/customers',
-    {
-      config: { access: 'customers:read' },
-      schema: {
-        tags: ['Customers'],
-        operationId: 'listCustomers',
-        summary: 'List and search customers',
-        querystring: customerList.query,
-        response: { 200: ListEnvelope(Customer, 'Customers found.') },
-      },
-    },
-    async (request) => {
-      const { search = '' } = request.query;
+  listAndCreateRoutes(api, context, {
+    ...described,
+    read: { access: 'customers:read', query: customerList.query, summary: 'List and search customers' },
+    list(query) {
+      const { search = '' } = query;
       const phone = readPhone(search, context.config.PHONE_REGION);
-      const page = await listCustomers(context.db, request.query, searchWords(search), phone);
-      return okList(page, 'Customers found.');
+      return listCustomers(context.db, query, searchWords(search), phone);
     },
-  );
-
-  api.post(
-    '/customers',
-    {
-      config: { access: 'customers:create', errors: ['DUPLICATE_ENTRY'], repeatable: true },
-      schema: {
-        tags: ['Customers'],
-        operationId: 'createCustomer',
-        summary: 'Register a customer',
-        body: NewCustomer,
-        response: { 201: Envelope(Customer, 'Customer created.') },
-      },
-    },
-    async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
-        const customer = await createCustomer(txContext, actorOf(request), request.body);
-        reply.status(201);
-        return ok(customer, 'Customer created.');
-      }),
-  );
+    creation: { access: 'customers:create', body: NewCustomer, summary: 'Register a customer' },
+    create: createCustomer,
+  });
 
   api.post(
     '/customers/check',
@@ -108,53 +72,28 @@ export function customerRoutes(api: Api, context: Context, slots: SharedSlots): 
       ),
   });
 
-  api.get(
-    '/customers/:id',
-    {
-      config: { access: 'customers:read', errors: ['NOT_FOUND'], editable: CustomerChanges },
-      schema: {
-        tags: ['Customers'],
-        operationId: 'getCustomer',
-        summary: 'Get a customer',
-        params: IdParams,
-        response: { 200: Envelope(Customer, 'Customer found.') },
-      },
-    },
-    async (request) => read(request.params.id),
-  );
+  const read = getRoute(api, {
+    ...described,
+    resource: 'customer',
+    access: 'customers:read',
+    editable: CustomerChanges,
+    find: (id) => findCustomer(context.db, id),
+  });
 
-  api.put(
-    '/customers/:id',
-    {
-      config: {
-        access: 'customers:change',
-        errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'],
-        editable: CustomerChanges,
-      },
-      schema: {
-        tags: ['Customers'],
-        operationId: 'updateCustomer',
-        summary: 'Change a customer',
-        params: IdParams,
-        body: CustomerChanges,
-        response: { 200: Envelope(Customer, 'Customer changed.') },
-      },
-    },
-    async (request) =>
-      ok(
-        await ifUnchanged(context, request, lockCustomer, (txContext) =>
-          changeCustomer(txContext, actorOf(request), request.params.id, request.body),
-        ),
-        'Customer changed.',
-      ),
-  );
+  changeRoute(api, context, {
+    ...described,
+    access: 'customers:change',
+    body: CustomerChanges,
+    lock: lockCustomer,
+    change: changeCustomer,
+  });
 
   externalIdRoutes(api, context, 'customer', {
     answer: Customer,
     example: 'CRM-1001',
     access: 'customers:read',
     editable: CustomerChanges,
-    read: (id) => read(id),
+    read,
     upsert: {
       access: 'customers:change',
       body: CustomerUpsert,

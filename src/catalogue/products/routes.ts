@@ -2,9 +2,9 @@ import type { Context } from '../../core/context.ts';
 import type { Tx } from '../../core/database/db.ts';
 import { actorOf } from '../../core/http/access.ts';
 import type { Api } from '../../core/http/api.ts';
+import { changeRoute, getRoute, listAndCreateRoutes } from '../../core/http/crud.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../../core/http/envelope.ts';
 import { notFound } from '../../core/http/errors.ts';
-import { ifUnchanged } from '../../core/http/etags.ts';
 import { externalIdRoutes } from '../../core/http/external-id-routes.ts';
 import { IdParams } from '../../core/http/fields.ts';
 import { repeatable } from '../../core/http/idempotency.ts';
@@ -25,95 +25,44 @@ import { toConfiguration, toProduct } from './view.ts';
 export function productRoutes(api: Api, context: Context): void {
   const { db, currency } = context;
   const tags = ['Products'];
-
-  async function read(id: number) {
-    const product = await findProduct(db, id);
-    if (!product) throw notFound('product', id);
-    return ok(toProduct(product, currency), 'Product found.');
-  }
+  const described = { path: '/products', noun: 'product', answer: Product };
 
   async function lock(tx: Tx, id: number) {
     const row = await lockProduct(tx, id);
     return row && toProduct(row, currency);
   }
 
-  api.get(
-    '/products',
-    {
-      config: { access: 'catalogue:read' },
-      schema: {
-        tags,
-        operationId: 'listProducts',
-        summary: 'List products',
-        querystring: productList.query,
-        response: { 200: ListEnvelope(Product, 'Products found.') },
-      },
+  listAndCreateRoutes(api, context, {
+    ...described,
+    read: { access: 'catalogue:read', query: productList.query },
+    async list(query) {
+      const page = await listProducts(db, query);
+      return { ...page, rows: page.rows.map((row) => toProduct(row, currency)) };
     },
-    async (request) => {
-      const page = await listProducts(db, request.query);
-      return okList({ ...page, rows: page.rows.map((row) => toProduct(row, currency)) }, 'Products found.');
-    },
-  );
+    creation: { access: 'catalogue:write', body: NewProduct },
+    create: async (txContext, actor, body) =>
+      toProduct(await createProduct(txContext, actor, body), currency),
+  });
 
-  api.post(
-    '/products',
-    {
-      config: { access: 'catalogue:write', errors: ['DUPLICATE_ENTRY'], repeatable: true },
-      schema: {
-        tags,
-        operationId: 'createProduct',
-        summary: 'Add a product',
-        body: NewProduct,
-        response: { 201: Envelope(Product, 'Product created.') },
-      },
+  const read = getRoute(api, {
+    ...described,
+    resource: 'product',
+    access: 'catalogue:read',
+    editable: ProductChanges,
+    async find(id) {
+      const row = await findProduct(db, id);
+      return row && toProduct(row, currency);
     },
-    async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
-        const product = await createProduct(txContext, actorOf(request), request.body);
-        reply.status(201);
-        return ok(toProduct(product, currency), 'Product created.');
-      }),
-  );
+  });
 
-  api.get(
-    '/products/:id',
-    {
-      config: { access: 'catalogue:read', errors: ['NOT_FOUND'], editable: ProductChanges },
-      schema: {
-        tags,
-        operationId: 'getProduct',
-        summary: 'Get a product',
-        params: IdParams,
-        response: { 200: Envelope(Product, 'Product found.') },
-      },
-    },
-    async (request) => read(request.params.id),
-  );
-
-  api.put(
-    '/products/:id',
-    {
-      config: {
-        access: 'catalogue:write',
-        errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'],
-        editable: ProductChanges,
-      },
-      schema: {
-        tags,
-        operationId: 'updateProduct',
-        summary: 'Change a product',
-        params: IdParams,
-        body: ProductChanges,
-        response: { 200: Envelope(Product, 'Product changed.') },
-      },
-    },
-    async (request) => {
-      const product = await ifUnchanged(context, request, lock, (txContext) =>
-        changeProduct(txContext, actorOf(request), request.params.id, request.body),
-      );
-      return ok(toProduct(product, currency), 'Product changed.');
-    },
-  );
+  changeRoute(api, context, {
+    ...described,
+    access: 'catalogue:write',
+    body: ProductChanges,
+    lock,
+    change: async (txContext, actor, id, body) =>
+      toProduct(await changeProduct(txContext, actor, id, body), currency),
+  });
 
   api.get(
     '/products/:id/configurations',
@@ -169,7 +118,7 @@ export function productRoutes(api: Api, context: Context): void {
     example: 'ERP-880',
     access: 'catalogue:read',
     editable: ProductChanges,
-    read: (id) => read(id),
+    read,
     upsert: {
       access: 'catalogue:write',
       body: ProductUpsert,

@@ -4,6 +4,7 @@ import type { Actor, Context } from '../context.ts';
 import type { Tx } from '../database/db.ts';
 import { actorOf } from './access.ts';
 import type { Api } from './api.ts';
+import { namesOf } from './crud.ts';
 import { Envelope, ok } from './envelope.ts';
 import { changedSince, ifLockedUnchanged } from './etags.ts';
 import {
@@ -51,10 +52,8 @@ export function externalIdRoutes<Answer extends TSchema, Query extends TSchema, 
 ): void {
   const plural = pluralOf(resource);
   const path = `/${plural}/by-external-id/:externalId`;
-  const tags = [capitalized(plural)];
   const params = externalIdParams(example);
-  const name = capitalized(resource);
-  const withArticle = `${/^[aeiou]/.test(resource) ? 'an' : 'a'} ${resource}`;
+  const { tags, name, withArticle } = namesOf(resource);
 
   api.get(
     path,
@@ -109,8 +108,4 @@ export function externalIdRoutes<Answer extends TSchema, Query extends TSchema, 
       return ok(result, isNew ? `${name} created.` : `${name} changed.`);
     },
   );
-}
-
-function capitalized(word: string): string {
-  return word.charAt(0).toUpperCase() + word.slice(1);
 }
