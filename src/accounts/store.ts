@@ -60,7 +60,7 @@ export function updateExternalFields(
 }
 
 export async function findAccountRow(db: Db, id: number): Promise<AccountRow | undefined> {
-  const [row] = await lookUp<AccountRow>(db, 'select * from accounts where id = $1', [id]);
+  const [row] = await lookUp(db, sql<AccountRow>`select * from accounts where id = ${id}`);
   return row;
 }
 
@@ -82,13 +82,12 @@ interface ExpandableAccount {
 }
 
 export function findExpandableAccounts(db: Db, ids: readonly number[]): Promise<ExpandableAccount[]> {
-  return lookUp<ExpandableAccount>(
+  return lookUp(
     db,
-    `select a.id, a.status, a.customer_id, a.product_id, a.external_id,
+    sql<ExpandableAccount>`select a.id, a.status, a.customer_id, a.product_id, a.external_id,
       c.first_name || ' ' || c.last_name as customer_name, c.phone as customer_phone
     from accounts a join customers c on c.id = a.customer_id
-    where a.id = any($1::bigint[])`,
-    [ids],
+    where a.id = any(${ids}::bigint[])`,
   );
 }
 
@@ -140,11 +139,13 @@ const SHOWN_COLUMNS = [
 
 export type ShownAccountRow = Pick<AccountRow, (typeof SHOWN_COLUMNS)[number]>;
 
-export const SELECT_SHOWN = `select ${SHOWN_COLUMNS.map((name) => `a.${name}`).join(', ')} from accounts a`;
+export const SELECT_SHOWN = sql.raw<ShownAccountRow>(
+  `select ${SHOWN_COLUMNS.map((name) => `a.${name}`).join(', ')} from accounts a`,
+);
 
 /** @throws AppError NOT_FOUND. */
 export async function getShownAccountRow(db: Db, id: number): Promise<ShownAccountRow> {
-  const [row] = await lookUp<ShownAccountRow>(db, `${SELECT_SHOWN} where a.id = $1`, [id]);
+  const [row] = await lookUp(db, sql<ShownAccountRow>`${SELECT_SHOWN} where a.id = ${id}`);
   if (!row) throw notFound('account', id);
   return row;
 }
@@ -170,7 +171,7 @@ export function listAccounts(
     ...(search === undefined ? [] : [isFoundBy(search)]),
   ];
   return fetchPage<ShownAccountRow, 'balance' | 'arrears'>(db, query, {
-    select: sql.raw(SELECT_SHOWN),
+    select: SELECT_SHOWN,
     from: sql`from accounts a`,
     sums: { balance: sql`sum(${sql.raw(BALANCE)})`, arrears: sql`sum(${ifActivated(arrearsOn(day))})` },
     where,

@@ -117,10 +117,10 @@ export async function findExpandedCustomers(
   db: Db,
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, ExpandedCustomer>> {
-  const rows = await lookUp<ExpandedCustomer>(
+  const rows = await lookUp(
     db,
-    `select id, first_name || ' ' || last_name as name, phone from customers where id = any($1::bigint[])`,
-    [ids],
+    sql<ExpandedCustomer>`
+      select id, first_name || ' ' || last_name as name, phone from customers where id = any(${ids}::bigint[])`,
   );
   return new Map(rows.map((row) => [row.id, row]));
 }

@@ -10,7 +10,7 @@ import type { ListColumns } from '../core/lists/sql.ts';
 import type { PaymentRow } from './rules.ts';
 
 export async function findPaymentRow(db: Db, id: number): Promise<PaymentRow | undefined> {
-  const [row] = await lookUp<PaymentRow>(db, 'select * from payments where id = $1', [id]);
+  const [row] = await lookUp(db, sql<PaymentRow>`select * from payments where id = ${id}`);
   return row;
 }
 
@@ -35,9 +35,9 @@ export async function findPaymentDetails(
   ids: readonly number[],
 ): Promise<Map<number, PaymentDetails>> {
   if (ids.length === 0) return new Map();
-  const rows = await lookUp<PaymentDetails>(
+  const rows = await lookUp(
     db,
-    `select p.id, case when p.source <> 'import' then coalesce(u.email, 'api key ' || k.name) end as "recordedBy",
+    sql<PaymentDetails>`select p.id, case when p.source <> 'import' then coalesce(u.email, 'api key ' || k.name) end as "recordedBy",
       coalesce(q.requester, r.actor) as "reversedBy", q.approver as "approvedBy", c.id as "correctedByPaymentId",
       exists (select from approvals w where w.status = 'pending' and w.payment_id = p.id) as "hasPendingApproval",
       coalesce(
@@ -60,8 +60,7 @@ export async function findPaymentDetails(
           left join users d on d.id = a.decided_by
         where a.id = r.approval_id
       ) q on true
-    where p.id = any($1::bigint[])`,
-    [ids],
+    where p.id = any(${ids}::bigint[])`,
   );
   return new Map(rows.map((row) => [row.id, row]));
 }

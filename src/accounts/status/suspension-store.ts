@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../core/database/db.ts';
 import { literalList } from '../../core/database/literal-list.ts';
-import { UNNAMED } from '../../core/database/prepared-statements.ts';
+import { planAndRun } from '../../core/database/statements.ts';
 import type { Row } from '../../core/database/tables.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import { isBeyondGrace, LAST_DAY_OF_GRACE } from '../schedule/store.ts';
@@ -22,8 +22,9 @@ function toSuspendCondition(day: PlainDate) {
  * reads no account. The outer query repeats the condition, so that PostgreSQL checks it again after it has locked a row.
  */
 export async function lockAccountsToSuspend(tx: Tx, day: PlainDate, limit: number): Promise<AccountRow[]> {
-  const { rows } = await sql<AccountRow>`
-    ${sql.raw(UNNAMED)}
+  return planAndRun(
+    tx,
+    sql<AccountRow>`
     select a.* from accounts a
     where a.id = any(array(
       select late.id from pay_plans p cross join lateral (
@@ -31,8 +32,8 @@ export async function lockAccountsToSuspend(tx: Tx, day: PlainDate, limit: numbe
         order by ${LAST_DAY_OF_GRACE} limit ${limit}) late
       where p.auto_suspend limit ${limit}))
       and ${toSuspendCondition(day)}
-    order by a.id for no key update skip locked`.execute(tx);
-  return rows;
+    order by a.id for no key update skip locked`,
+  );
 }
 
 /** One page of the accounts of a pay plan that are to be suspended. Accounts whose grace ended earliest come first. */
@@ -41,11 +42,12 @@ export async function findAccountsToSuspend(
   day: PlainDate,
   { payplanId, after, limit }: { payplanId: number; after: AccountToSuspend | undefined; limit: number },
 ): Promise<AccountToSuspend[]> {
-  const { rows } = await sql<AccountToSuspend>`
-    ${sql.raw(UNNAMED)}
+  return planAndRun(
+    db,
+    sql<AccountToSuspend>`
     select a.*, ${LAST_DAY_OF_GRACE} as last_day_of_grace from accounts a
     where a.payplan_id = ${payplanId} and ${toSuspendCondition(day)}
       and (${LAST_DAY_OF_GRACE}, a.id) > (${after?.last_day_of_grace ?? '-infinity'}::date, ${after?.id ?? 0})
-    order by ${LAST_DAY_OF_GRACE}, a.id limit ${limit}`.execute(db);
-  return rows;
+    order by ${LAST_DAY_OF_GRACE}, a.id limit ${limit}`,
+  );
 }

@@ -81,8 +81,10 @@ export async function findExpandedProducts(
   db: Db,
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, ExpandedProduct>> {
-  const text = 'select id, name from products where id = any($1::bigint[])';
-  const rows = await lookUp<ExpandedProduct>(db, text, [ids]);
+  const rows = await lookUp(
+    db,
+    sql<ExpandedProduct>`select id, name from products where id = any(${ids}::bigint[])`,
+  );
   return new Map(rows.map((row) => [row.id, row]));
 }
 

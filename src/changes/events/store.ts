@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../../core/database/db.ts';
-import { deleteInBatches, lookUp, run } from '../../core/database/statements.ts';
+import { deleteInBatches, lookUp } from '../../core/database/statements.ts';
 import type { Row } from '../../core/database/tables.ts';
 import { PUBLISHING_LOCK } from './change-store.ts';
 import type { Sample } from './rules.ts';
@@ -10,19 +10,18 @@ import type { Sample } from './rules.ts';
  * higher value that `nextval` stores there for a moment, and so return an id that no transaction has taken yet. The subquery on
  * `pg_locks` depends on `taken.id`, so that PostgreSQL reads the locks after the sequence.
  */
-const SAMPLE = `
+const SAMPLE = sql<Sample>`
   select (pg_postmaster_start_time(), (pg_control_checkpoint()).checkpoint_lsn)::text as server,
     coalesce(taken.id, 0) as "lastId", array(
     select l.virtualtransaction from pg_locks l
-    where l.locktype = 'advisory' and l.classid = $1 and l.objid = $2 and l.objsubid = 2
+    where l.locktype = 'advisory' and l.classid = ${PUBLISHING_LOCK.classId} and l.objid = ${PUBLISHING_LOCK.objectId} and l.objsubid = 2
       and l.database = (select oid from pg_database where datname = current_database())
       and taken.id is not null) as writers
   from (select pg_sequence_last_value('audit_entries_id_seq') as id offset 0) taken`;
 
 /** The highest event id that any transaction has taken, and the transactions that can still commit events up to this id. */
 export async function readSample(db: Db): Promise<Sample> {
-  const { classId, objectId } = PUBLISHING_LOCK;
-  const [sample] = await lookUp<Sample>(db, SAMPLE, [classId, objectId]);
+  const [sample] = await lookUp(db, SAMPLE);
   if (!sample) throw new Error('Reading the state of the event ids returned no row.');
   return sample;
 }
@@ -31,18 +30,6 @@ export type EventRow = Row<'events'>;
 
 /** The number of ids that one statement covers, so that the statement is quick even if few events have the requested types. */
 const IDS_AT_ONCE = 10_000;
-
-const PAGE = `
-  with feed as (
-    select f.deleted_to_id, coalesce($1::bigint, f.deleted_to_id) as after_id,
-      greatest(coalesce($1::bigint, f.deleted_to_id),
-        least($2::bigint, coalesce($1::bigint, f.deleted_to_id) + ${IDS_AT_ONCE})) as to_id
-    from event_feed f)
-  select feed.deleted_to_id as "deletedToId", feed.to_id as "toId", e.*
-  from feed left join lateral (
-    select * from events e
-    where e.id > feed.after_id and e.id <= feed.to_id and ($3::text[] is null or e.type = any($3))
-    order by e.id limit $4) e on true`;
 
 export interface EventPage {
   events: EventRow[];
@@ -63,9 +50,19 @@ interface PageQuery {
 
 /** The next events in the order of their ids. A page can be empty although later pages have events. */
 export async function findEvents(db: Db, { after, upTo, types, limit }: PageQuery): Promise<EventPage> {
-  const values = [after ?? null, upTo, types ?? null, limit];
+  const from = sql`coalesce(${after ?? null}::bigint, f.deleted_to_id)`;
+  const isWanted = types === undefined ? sql`true` : sql`e.type = any(${types})`;
   // Not `lookUp`, which is for a few rows: a page can return 1,000 rows, or scan 10,000 ids.
-  const rows = await run<{ deletedToId: number; toId: number } & (EventRow | { id: null })>(db, PAGE, values);
+  const { rows } = await sql<{ deletedToId: number; toId: number } & (EventRow | { id: null })>`
+    with feed as (
+      select f.deleted_to_id, ${from} as after_id,
+        greatest(${from}, least(${upTo}::bigint, ${from} + ${sql.lit(IDS_AT_ONCE)})) as to_id
+      from event_feed f)
+    select feed.deleted_to_id as "deletedToId", feed.to_id as "toId", e.*
+    from feed left join lateral (
+      select * from events e
+      where e.id > feed.after_id and e.id <= feed.to_id and ${isWanted}
+      order by e.id limit ${limit}) e on true`.execute(db);
   const [first] = rows;
   if (!first) throw new Error('The table event_feed has no row.');
   const events = rows.flatMap((row) => (row.id === null ? [] : [row]));
@@ -75,7 +72,7 @@ export async function findEvents(db: Db, { after, upTo, types, limit }: PageQuer
 
 /** Events by their ids, in no order. An event that was deleted is missing. */
 export function findEventsById(db: Db, ids: readonly number[]): Promise<EventRow[]> {
-  return lookUp<EventRow>(db, 'select * from events where id = any($1::bigint[])', [ids]);
+  return lookUp(db, sql<EventRow>`select * from events where id = any(${ids}::bigint[])`);
 }
 
 /**

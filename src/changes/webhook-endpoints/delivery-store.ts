@@ -64,11 +64,10 @@ export async function leaseEndpoints(db: Db, lease: Lease, now: Date): Promise<L
 
 /** @returns the ids of active endpoints that still have this owner, even if the lease has expired. */
 export async function findOwnedEndpoints(db: Db, owner: string, ids: readonly number[]): Promise<number[]> {
-  const rows = await run<{ id: number }>(
+  const { rows } = await sql<{ id: number }>`
+    select id from webhook_endpoints
+    where id = any(${ids}::bigint[]) and lease_owner = ${owner} and active and deleted_at is null`.execute(
     db,
-    `select id from webhook_endpoints
-     where id = any($1::bigint[]) and lease_owner = $2 and active and deleted_at is null`,
-    [ids, owner],
   );
   return rows.map(({ id }) => id);
 }
@@ -194,31 +193,23 @@ export async function saveRetries(
   { done, retries, known }: RetryChanges,
 ): Promise<Map<number, string>> {
   if (done.length + retries.length === 0) return new Map();
-  const saved = await run<StoredRetry>(
-    db,
-    `with changed as (
-       select r.event_id from webhook_retries r
-       join unnest($4::bigint[], $5::text[]) as known (event_id, version) on known.event_id = r.event_id
-       where r.endpoint_id = $1 and r.xmin::text <> known.version),
-     done as (
-       delete from webhook_retries where endpoint_id = $1 and event_id = any($2::bigint[])
-         and event_id not in (select event_id from changed))
-     insert into webhook_retries
-     select * from json_populate_recordset(null::webhook_retries, $3::json)
-     where event_id not in (select event_id from changed)
-     on conflict (endpoint_id, event_id) do update
-     set attempts = excluded.attempts, first_attempt_at = excluded.first_attempt_at,
-       next_attempt_at = excluded.next_attempt_at
-     returning event_id as "eventId", xmin::text as version`,
-    [
-      endpointId,
-      done,
-      rowsAsJson(retries),
-      known.map(({ eventId }) => eventId),
-      known.map(({ version }) => version),
-    ],
-  );
-  return new Map(saved.map(({ eventId, version }) => [eventId, version]));
+  const [eventIds, versions] = [known.map(({ eventId }) => eventId), known.map(({ version }) => version)];
+  const { rows } = await sql<StoredRetry>`
+    with changed as (
+      select r.event_id from webhook_retries r
+      join unnest(${eventIds}::bigint[], ${versions}::text[]) as known (event_id, version) on known.event_id = r.event_id
+      where r.endpoint_id = ${endpointId} and r.xmin::text <> known.version),
+    done as (
+      delete from webhook_retries where endpoint_id = ${endpointId} and event_id = any(${done}::bigint[])
+        and event_id not in (select event_id from changed))
+    insert into webhook_retries
+    select * from json_populate_recordset(null::webhook_retries, ${rowsAsJson(retries)}::json)
+    where event_id not in (select event_id from changed)
+    on conflict (endpoint_id, event_id) do update
+    set attempts = excluded.attempts, first_attempt_at = excluded.first_attempt_at,
+      next_attempt_at = excluded.next_attempt_at
+    returning event_id as "eventId", xmin::text as version`.execute(db);
+  return new Map(rows.map(({ eventId, version }) => [eventId, version]));
 }
 
 interface DueRetry extends StoredRetry {
@@ -234,16 +225,14 @@ export async function findDueRetries(
   db: Db,
   { endpointId, inOrder, except, now, limit }: DueRetryQuery,
 ): Promise<DueRetry[]> {
-  return run<DueRetry>(
-    db,
-    `select event_id as "eventId", xmin::text as version, attempts, first_attempt_at as "firstAttemptAt" from webhook_retries r
-     where endpoint_id = $1 and next_attempt_at <= $2 and event_id <> all($3::bigint[])
-       and (not $4::boolean or not exists (
-         select from webhook_retries earlier where earlier.endpoint_id = r.endpoint_id
-           and earlier.order_key = r.order_key and earlier.event_id < r.event_id))
-     order by next_attempt_at, event_id limit $5`,
-    [endpointId, now, except, inOrder, limit],
-  );
+  const { rows } = await sql<DueRetry>`
+    select event_id as "eventId", xmin::text as version, attempts, first_attempt_at as "firstAttemptAt" from webhook_retries r
+    where endpoint_id = ${endpointId} and next_attempt_at <= ${now} and event_id <> all(${except}::bigint[])
+      and (not ${inOrder}::boolean or not exists (
+        select from webhook_retries earlier where earlier.endpoint_id = r.endpoint_id
+          and earlier.order_key = r.order_key and earlier.event_id < r.event_id))
+    order by next_attempt_at, event_id limit ${limit}`.execute(db);
+  return rows;
 }
 
 interface DueRetryQuery {
@@ -256,11 +245,8 @@ interface DueRetryQuery {
 
 /** The order keys of all events that the endpoint has in webhook_retries. */
 export async function findBlockedKeys(db: Db, endpointId: number): Promise<Set<string>> {
-  const rows = await run<{ key: string }>(
-    db,
-    'select distinct order_key as key from webhook_retries where endpoint_id = $1',
-    [endpointId],
-  );
+  const { rows } = await sql<{ key: string }>`
+    select distinct order_key as key from webhook_retries where endpoint_id = ${endpointId}`.execute(db);
   return new Set(rows.map(({ key }) => key));
 }
 
@@ -324,12 +310,9 @@ interface ResendQuery {
 /** The ids for which there is no event. */
 export async function findMissingEvents(db: Db, ids: readonly number[]): Promise<number[]> {
   if (ids.length === 0) return [];
-  const rows = await run<{ id: number }>(
-    db,
-    `select id from unnest($1::bigint[]) as given (id)
-     where not exists (select from events e where e.id = given.id)`,
-    [ids],
-  );
+  const { rows } = await sql<{ id: number }>`
+    select id from unnest(${ids}::bigint[]) as given (id)
+    where not exists (select from events e where e.id = given.id)`.execute(db);
   return rows.map(({ id }) => id);
 }
 

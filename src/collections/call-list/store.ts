@@ -11,11 +11,11 @@ import type { PlainDate } from '../../core/values/dates.ts';
 import { CALLED_STATUSES, type Lateness, MAX_FORM_ACCOUNTS, type Shown } from './rules.ts';
 
 const ENTRIES = sql`from accounts a left join call_states s on s.account_id = a.id`;
-const SELECT_ENTRIES = sql<ShownAccountRow>`${sql.raw(SELECT_SHOWN)} left join call_states s on s.account_id = a.id`;
+const SELECT_ENTRIES = sql<ShownAccountRow>`${SELECT_SHOWN} left join call_states s on s.account_id = a.id`;
 
 /** The accounts that were called. */
 const CALLED = sql`from accounts a join call_states s on s.account_id = a.id`;
-const SELECT_CALLED = sql<ShownAccountRow>`${sql.raw(SELECT_SHOWN)} join call_states s on s.account_id = a.id`;
+const SELECT_CALLED = sql<ShownAccountRow>`${SELECT_SHOWN} join call_states s on s.account_id = a.id`;
 
 const isHidden = (day: PlainDate) => sql`(
   s.hidden_until > ${day}::date or s.has_dispute
@@ -85,7 +85,7 @@ export async function findFormAccounts(
   day: PlainDate,
 ): Promise<ShownAccountRow[]> {
   const { rows } = await sql<ShownAccountRow>`
-    ${sql.raw(SELECT_SHOWN)}
+    ${SELECT_SHOWN}
     where a.id = ${accountId} or (
       a.customer_id = any(array(
         select c.id from customers c where c.phone = any(${phones}::text[]) or c.second_phone = any(${phones}::text[])))

@@ -1,26 +1,38 @@
 import { CompiledQuery, type RawBuilder, sql } from 'kysely';
 import { Database, type Db, type Tx } from './db.ts';
+import { UNNAMED } from './prepared-statements.ts';
 import type { Lane } from './reading-lanes.ts';
 import type { DB } from './tables.ts';
+
+/** A statement of `sql` or of the query builder. */
+export interface Statement<Row> {
+  compile(db: Db): CompiledQuery<Row>;
+}
 
 /**
  * Finds a few rows by their key or in the order of an index. Outside a transaction, statements of other requests wait for this
  * statement, so it must always be quick; see reading-lanes.ts.
- * @param text a constant text with the parameters $1, $2, …
  */
 export async function lookUp<Row>(
   db: Db | Tx,
-  text: string,
-  values: readonly unknown[],
+  statement: Statement<Row>,
   lane: Lane = 'rows',
 ): Promise<Row[]> {
-  if (db instanceof Database && db.lanes) return db.lanes.find<Row>(lane, text, values);
-  return run<Row>(db, text, values);
+  const query = statement.compile(db);
+  if (db instanceof Database && db.lanes) return db.lanes.find<Row>(lane, query.sql, query.parameters);
+  return (await db.executeQuery<Row>(query)).rows;
 }
 
 /**
- * Runs a statement of constant text. The query builder would need 0.1 ms at every call to assemble a long statement.
- *
+ * Runs a statement that PostgreSQL plans for the given values. Other statements may get one plan for all values. If some values are
+ * frequent and others are rare, such a plan can be a hundred times slower.
+ */
+export async function planAndRun<Row>(db: Db | Tx, statement: RawBuilder<Row>): Promise<Row[]> {
+  return (await sql<Row>`${sql.raw(UNNAMED)} ${statement}`.execute(db)).rows;
+}
+
+/**
+ * Runs a statement that is assembled as text. Statements of one piece use `sql` instead.
  * @param text the statement with the parameters $1, $2, …
  */
 export async function run<Row>(db: Db | Tx, text: string, values: readonly unknown[]): Promise<Row[]> {

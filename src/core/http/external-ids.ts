@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { CompiledQuery, sql } from 'kysely';
 import { Type } from 'typebox';
 import type { Db, Tx } from '../database/db.ts';
 import { lockName, takeLock } from '../database/named-locks.ts';
@@ -108,7 +108,9 @@ export async function findIdByExternalId(
 ): Promise<number> {
   const text = `select id from ${TABLES[resource]} where ${hasExternalIdKey('$1')} ${ONE_ID}`;
   const stored = storedExternalId(externalId);
-  const [row] = await lookUp<{ id: number }>(db, text, [externalIdKey(stored), stored]);
+  const [row] = await lookUp<{ id: number }>(db, {
+    compile: () => CompiledQuery.raw(text, [externalIdKey(stored), stored]),
+  });
   if (!row) throw notFound(resource, externalId, 'externalId');
   return row.id;
 }

@@ -1,7 +1,7 @@
-import { type RawBuilder, sql } from 'kysely';
-import type { Db, Tx } from '../database/db.ts';
+import { CompiledQuery, type RawBuilder, sql } from 'kysely';
+import type { Db } from '../database/db.ts';
 import { UNNAMED } from '../database/prepared-statements.ts';
-import { lookUp, run } from '../database/statements.ts';
+import { lookUp, planAndRun, run } from '../database/statements.ts';
 import { type Page, pageNumbers } from '../http/envelope.ts';
 import { type CursorValue, type Position, writeCursor } from './cursor.ts';
 import { readerOf } from './json-rows.ts';
@@ -101,7 +101,7 @@ async function findAfter<Row>(
     ...(position.values ? [isAfter(order, position.values, source)] : []),
   ];
   const rows = sql`${source.select} ${whereOf(conditions)} order by ${orderOf(plan, source)} limit ${limit + 1}::bigint`;
-  const [found] = await runUnnamed(
+  const [found] = await planAndRun(
     db,
     sql<{ rows: Row[] | null; last: CursorValue[] | null }>`
       select page.rows, (
@@ -150,7 +150,7 @@ async function findNumbered<Row>(
       from (${select} ${ordered} limit ${limit} offset ${offset}) as row) as page`;
 
   const [found] = isQuick
-    ? await lookUp<Found<Row>>(db, text, values, 'lists')
+    ? await lookUp<Found<Row>>(db, { compile: () => CompiledQuery.raw(text, values) }, 'lists')
     : await run<Found<Row>>(db, `${UNNAMED} ${text}`, values);
   if (!found) throw new Error('The statement of a list returned no row.');
   const { rows, total } = found;
@@ -186,8 +186,8 @@ async function findWithSums<Row, Sum extends string>(
     from (select json_agg(row) as rows from (${rows}) as row) as page,
       (select count(*) as total, json_build_object(${sql.join(pairs)}) as sums ${source.from} ${where}) as matching`;
   const [found] = await (plan.readTotals
-    ? plan.readTotals((tx) => runUnnamed(tx, statement))
-    : runUnnamed(db, statement));
+    ? plan.readTotals((tx) => planAndRun(tx, statement))
+    : planAndRun(db, statement));
   if (!found) throw new Error('The statement of a list returned no row.');
   return { rows: found.rows, pagination: pageNumbers(page, limit, found.total), sums: found.sums };
 }
@@ -211,7 +211,3 @@ function textOf(db: Db, part: RawBuilder<unknown>): string {
 }
 
 const TOO_MANY = MAX_QUICK_ROWS + 1;
-
-async function runUnnamed<Row>(db: Db | Tx, statement: RawBuilder<Row>): Promise<Row[]> {
-  return (await sql<Row>`${sql.raw(UNNAMED)} ${statement}`.execute(db)).rows;
-}

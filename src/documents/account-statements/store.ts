@@ -20,10 +20,10 @@ export function findHeader(tx: Tx, account: AccountRow) {
 
 /** The language of the customer of an account. Null: that of the company. */
 export async function findLanguage(db: Db, accountId: number): Promise<Language | null> {
-  const [row] = await lookUp<{ language: Language | null }>(
+  const [row] = await lookUp(
     db,
-    'select c.language from accounts a join customers c on c.id = a.customer_id where a.id = $1',
-    [accountId],
+    sql<{ language: Language | null }>`
+      select c.language from accounts a join customers c on c.id = a.customer_id where a.id = ${accountId}`,
   );
   return row?.language ?? null;
 }

@@ -23,9 +23,9 @@ export interface ReceiptRow {
 
 /** @returns undefined if there is no such payment, or if it has no account. */
 export async function findReceipt(db: Db, paymentId: number): Promise<ReceiptRow | undefined> {
-  const [row] = await lookUp<ReceiptRow>(
+  const [row] = await lookUp(
     db,
-    `select p.id as payment_id, p.account_id, p.amount_minor, p.payment_date, p.transaction_ref, p.status, p.reversed_at,
+    sql<ReceiptRow>`select p.id as payment_id, p.account_id, p.amount_minor, p.payment_date, p.transaction_ref, p.status, p.reversed_at,
       p.corrects_payment_id, n.id as corrected_by_id, f.first_printed_at, m.name as method,
       c.first_name || ' ' || c.last_name as customer,
       case when p.source = 'manual' then u.first_name || ' ' || u.last_name end as receiver
@@ -36,8 +36,7 @@ export async function findReceipt(db: Db, paymentId: number): Promise<ReceiptRow
       left join users u on u.id = p.created_by
       left join payments n on n.corrects_payment_id = p.id
       left join payment_receipts f on f.payment_id = p.id
-    where p.id = $1`,
-    [paymentId],
+    where p.id = ${paymentId}`,
   );
   return row;
 }
@@ -56,5 +55,5 @@ export async function setPrinted(db: Db, paymentId: number): Promise<'first' | '
 }
 
 export async function paymentExists(db: Db, paymentId: number): Promise<boolean> {
-  return (await lookUp(db, 'select id from payments where id = $1', [paymentId])).length > 0;
+  return (await lookUp(db, sql`select id from payments where id = ${paymentId}`)).length > 0;
 }

@@ -3,7 +3,7 @@ import type { AccountRow } from '../../accounts/ledger/rules.ts';
 import { statusesIn } from '../../accounts/status/rules.ts';
 import type { Db, Tx } from '../../core/database/db.ts';
 import { literalList } from '../../core/database/literal-list.ts';
-import { UNNAMED } from '../../core/database/prepared-statements.ts';
+import { planAndRun } from '../../core/database/statements.ts';
 import { fetchPage } from '../../core/lists/page.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
@@ -193,9 +193,10 @@ async function findOpenAccountsOf(
   clues: RawBuilder<unknown>,
   isPossible: RawBuilder<unknown>,
 ): Promise<number[][]> {
-  // PostgreSQL plans an unnamed statement for its values. A generic plan would expect to reach the limit early, and would scan
-  // the whole table.
-  const { rows } = await sql<At<{ accountId: number }>>`${sql.raw(UNNAMED)}
+  // A generic plan would expect to reach the limit early, and would scan the whole table.
+  const rows = await planAndRun(
+    db,
+    sql<At<{ accountId: number }>>`
     select distinct found.at, a.id as "accountId"
     from (
       select p.at, c.ids from ${clues}
@@ -210,7 +211,8 @@ async function findOpenAccountsOf(
       select a.id from accounts a where a.customer_id = customer.id and ${IS_OPEN}
       order by a.id limit ${MAX_ACCOUNTS_OF_CUSTOMER}
     ) a
-    where cardinality(found.ids) <= ${MAX_NAMESAKES}`.execute(db);
+    where cardinality(found.ids) <= ${MAX_NAMESAKES}`,
+  );
   return rowsByInput(rows, payers).map((accounts) => accounts.map(({ accountId }) => accountId));
 }
 

@@ -2,7 +2,6 @@ import { sql } from 'kysely';
 import { closedBeforeActivation } from '../../accounts/status/rules.ts';
 import type { Tx } from '../../core/database/db.ts';
 import { literalList } from '../../core/database/literal-list.ts';
-import { run } from '../../core/database/statements.ts';
 import type { AccountStatus, Frequency, StatusCause } from '../../core/database/tables.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import { FILE_NAMES } from '../format-rules.ts';
@@ -29,7 +28,7 @@ export async function createStagingTables(tx: Tx, { writesRows }: StagingSetting
   await sql`set local work_mem = '32MB'`.execute(tx);
   await sql`set local temp_buffers = '64MB'`.execute(tx);
   await sql`set local jit = off`.execute(tx);
-  for (const statement of stagingTableStatements(writesRows)) await run(tx, statement, []);
+  for (const statement of stagingTableStatements(writesRows)) await sql.raw(statement).execute(tx);
 }
 
 /** Fills in defaults, and adds the payments and changes of status that follow from columns of accounts.csv. */
@@ -218,8 +217,8 @@ export async function openHistory(tx: Tx): Promise<void> {
     order by s.account, (kind <> 'open'), moment, step, position`.execute(tx);
 }
 
-export function fetchHistory(tx: Tx, limit: number): Promise<HistoryRow[]> {
-  return run<HistoryRow>(tx, `fetch ${limit} from history`, []);
+export async function fetchHistory(tx: Tx, limit: number): Promise<HistoryRow[]> {
+  return (await sql<HistoryRow>`fetch ${sql.lit(limit)} from history`.execute(tx)).rows;
 }
 
 export async function fetchAccounts(tx: Tx, from: number, to: number): Promise<AccountTermsRow[]> {

@@ -1,7 +1,6 @@
 import { type Selectable, sql } from 'kysely';
 import type { Db, Tx } from '../../core/database/db.ts';
 import { rowsAsJson } from '../../core/database/rows.ts';
-import { run } from '../../core/database/statements.ts';
 import type {
   ImportDifferences,
   ImportFiles,
@@ -126,11 +125,13 @@ export async function completeFile(
 /** Reads a stored file. One chunk is in memory at a time. */
 export async function* readChunks(db: Db, id: number, file: FileName): AsyncGenerator<Buffer> {
   for (let number = 0; ; number += 1) {
-    const [chunk] = await run<{ content: Buffer }>(
-      db,
-      'select content from import_chunks where import_id = $1 and file = $2 and number = $3',
-      [id, file, number],
-    );
+    const chunk = await db
+      .selectFrom('import_chunks')
+      .select('content')
+      .where('import_id', '=', id)
+      .where('file', '=', file)
+      .where('number', '=', number)
+      .executeTakeFirst();
     if (!chunk) return;
     yield chunk.content;
   }

@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import type { Tx } from '../../core/database/db.ts';
-import { run } from '../../core/database/statements.ts';
 
 /**
  * Tables whose rows belong to an account or a payment, and are deleted together with it. A printed receipt changes nothing: its number is
@@ -60,19 +59,16 @@ export async function lockImportedRows(tx: Tx, importId: number): Promise<void> 
  * that no table is forgotten.
  */
 export async function findObstacles(tx: Tx, importId: number): Promise<Obstacle[]> {
-  const keys = await run<{ table: string; column: string; target: string; isImported: boolean }>(
-    tx,
-    `select c.conrelid::regclass::text as "table", a.attname as "column", c.confrelid::regclass::text as target,
+  const { rows: keys } = await sql<{ table: string; column: string; target: string; isImported: boolean }>`
+    select c.conrelid::regclass::text as "table", a.attname as "column", c.confrelid::regclass::text as target,
        exists (select from pg_attribute i where i.attrelid = c.conrelid and i.attname = 'import_id' and not i.attisdropped)
          as "isImported"
      from pg_constraint c join pg_attribute a on a.attrelid = c.conrelid and a.attnum = c.conkey[1]
      where c.contype = 'f' and cardinality(c.conkey) = 1 and c.connamespace = 'public'::regnamespace
-       and not c.conrelid::regclass::text = any($1)
+       and not c.conrelid::regclass::text = any(${OWNED})
        and c.confrelid in (select attrelid from pg_attribute where attname = 'import_id' and not attisdropped)
        and c.confrelid::regclass::text !~ '^import'
-     order by 1, 2`,
-    [OWNED],
-  );
+     order by 1, 2`.execute(tx);
   const obstacles: Obstacle[] = [];
   for (const { table, column, target, isImported } of keys) {
     const others = isImported ? sql`and t.import_id is distinct from ${importId}` : sql``;

@@ -2,8 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { IdRange } from '../../accounts/account-number-rules.ts';
 import { accountColumns } from '../../accounts/store.ts';
 import type { Db } from '../../core/database/db.ts';
-import { UNNAMED } from '../../core/database/prepared-statements.ts';
-import { lookUp, run } from '../../core/database/statements.ts';
+import { lookUp, planAndRun } from '../../core/database/statements.ts';
 import type { AccountStatus, InvoiceStatus, PaymentStatus } from '../../core/database/tables.ts';
 import { likeLiteral } from '../../core/lists/sql.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
@@ -13,7 +12,7 @@ import { MAX_ACCOUNTS_READ } from './rules.ts';
 
 /** A statement reads more rows than a search returns, because it does not sort by how well a row matches. */
 export const MAX_CANDIDATES = 40;
-const LIMIT = `limit ${MAX_CANDIDATES}`;
+const LIMIT = sql`limit ${sql.lit(MAX_CANDIDATES)}`;
 
 export interface CustomerHit {
   id: number;
@@ -26,19 +25,19 @@ export interface CustomerHit {
   external_id: string | null;
 }
 
-const CUSTOMER = `c.id, c.first_name || ' ' || c.last_name as name, c.phone, c.second_phone, c.email, c.national_id, c.national_id_key, c.external_id`;
+const CUSTOMER = sql`c.id, c.first_name || ' ' || c.last_name as name, c.phone, c.second_phone, c.email, c.national_id, c.national_id_key, c.external_id`;
 
 export function findCustomersByPhone(db: Db, phone: string): Promise<CustomerHit[]> {
   return lookUp(
     db,
-    `select ${CUSTOMER} from customers c where c.phone = $1 or c.second_phone = $1 ${LIMIT}`,
-    [phone],
+    sql<CustomerHit>`
+      select ${CUSTOMER} from customers c where c.phone = ${phone} or c.second_phone = ${phone} ${LIMIT}`,
   );
 }
 
 /** @param key - in the form of `externalIdKey`. */
 export function findCustomersByExternalId(db: Db, key: string): Promise<CustomerHit[]> {
-  return lookUp(db, `select ${CUSTOMER} from ${withExternalId('customers')} c`, [key]);
+  return lookUp(db, sql<CustomerHit>`select ${CUSTOMER} from ${withExternalId('customers', key)} c`);
 }
 
 /**
@@ -71,18 +70,14 @@ function isPart(word: string): RawBuilder<unknown> {
 }
 
 /**
- * The statement is unnamed, so that PostgreSQL makes a plan for the given words. For frequent words, PostgreSQL scans customers
- * until it has found enough. For rare words, it uses the index.
+ * PostgreSQL makes a plan for the given words. For frequent words, it scans customers until it has found enough. For rare words, it
+ * uses the index.
  */
-async function findCustomersWhere(
-  db: Db,
-  conditions: readonly RawBuilder<unknown>[],
-): Promise<CustomerHit[]> {
-  const { rows } = await sql<CustomerHit>`${sql.raw(UNNAMED)}
-    select ${sql.raw(CUSTOMER)} from customers c where ${sql.join(conditions, sql` and `)} ${sql.raw(LIMIT)}`.execute(
+function findCustomersWhere(db: Db, conditions: readonly RawBuilder<unknown>[]): Promise<CustomerHit[]> {
+  return planAndRun(
     db,
+    sql<CustomerHit>`select ${CUSTOMER} from customers c where ${sql.join(conditions, sql` and `)} ${LIMIT}`,
   );
-  return rows;
 }
 
 export interface AccountHit {
@@ -92,26 +87,29 @@ export interface AccountHit {
   customer_name: string;
 }
 
-const ACCOUNT = `a.id, a.status, a.external_id, c.first_name || ' ' || c.last_name as customer_name`;
+const ACCOUNT = sql`a.id, a.status, a.external_id, c.first_name || ' ' || c.last_name as customer_name`;
 
 /** Finds the first accounts of each range, in the order of their ids. */
 export function findAccountsInRanges(db: Db, ranges: readonly IdRange[]): Promise<AccountHit[]> {
   return lookUp(
     db,
-    `select ${ACCOUNT}
-    from unnest($1::bigint[], $2::bigint[]) as r (low, high)
+    sql<AccountHit>`select ${ACCOUNT}
+    from ${unnested(ranges)} as r (low, high)
     cross join lateral (select * from accounts where id between r.low and r.high order by id ${LIMIT}) a
     join customers c on c.id = a.customer_id ${LIMIT}`,
-    [ranges.map(([from]) => from), ranges.map(([, to]) => to)],
   );
+}
+
+function unnested(ranges: readonly IdRange[]): RawBuilder<unknown> {
+  return sql`unnest(${ranges.map(([from]) => from)}::bigint[], ${ranges.map(([, to]) => to)}::bigint[])`;
 }
 
 /** @param key - in the form of `externalIdKey`. */
 export function findAccountsByExternalId(db: Db, key: string): Promise<AccountHit[]> {
   return lookUp(
     db,
-    `select ${ACCOUNT} from ${withExternalId('accounts')} a join customers c on c.id = a.customer_id`,
-    [key],
+    sql<AccountHit>`
+      select ${ACCOUNT} from ${withExternalId('accounts', key)} a join customers c on c.id = a.customer_id`,
   );
 }
 
@@ -131,11 +129,13 @@ export function findAccountsOfResults(
   ids: readonly number[],
   day: PlainDate,
 ): Promise<ResultAccount[]> {
-  const { sql: text, parameters } = sql`
-    select a.id as result_id, a.id, a.status, p.name as product_name, ${daysPastDue(day)} as days_past_due, 1 as account_count
-    from accounts a join products p on p.id = a.product_id
-    where a.id = any(${ids}::bigint[])`.compile(db);
-  return lookUp(db, text, [...parameters]);
+  return lookUp(
+    db,
+    sql<ResultAccount>`
+      select a.id as result_id, a.id, a.status, p.name as product_name, ${daysPastDue(day)} as days_past_due, 1 as account_count
+      from accounts a join products p on p.id = a.product_id
+      where a.id = any(${ids}::bigint[])`,
+  );
 }
 
 /** For each customer with accounts: the one that is late for the longest time, or else the newest one that is not paid or closed. */
@@ -144,18 +144,20 @@ export function findAccountsOfCustomers(
   ids: readonly number[],
   day: PlainDate,
 ): Promise<ResultAccount[]> {
-  const { sql: text, parameters } = sql`
-    select c.id as result_id, shown.*
-    from unnest(${ids}::bigint[]) as c (id)
-    cross join lateral (
-      select a.id, a.status, p.name as product_name, ${daysPastDue(day)} as days_past_due,
-        (count(*) over ())::integer as account_count
-      from (
-        select * from accounts where customer_id = c.id order by id desc limit ${sql.lit(MAX_ACCOUNTS_READ)}
-      ) a join products p on p.id = a.product_id
-      order by days_past_due desc, a.next_due_date is null, a.id desc limit 1
-    ) shown`.compile(db);
-  return lookUp(db, text, [...parameters]);
+  return lookUp(
+    db,
+    sql<ResultAccount>`
+      select c.id as result_id, shown.*
+      from unnest(${ids}::bigint[]) as c (id)
+      cross join lateral (
+        select a.id, a.status, p.name as product_name, ${daysPastDue(day)} as days_past_due,
+          (count(*) over ())::integer as account_count
+        from (
+          select * from accounts where customer_id = c.id order by id desc limit ${sql.lit(MAX_ACCOUNTS_READ)}
+        ) a join products p on p.id = a.product_id
+        order by days_past_due desc, a.next_due_date is null, a.id desc limit 1
+      ) shown`,
+  );
 }
 
 function daysPastDue(day: PlainDate): RawBuilder<unknown> {
@@ -171,21 +173,27 @@ export interface PaymentHit {
   external_id: string | null;
 }
 
-const PAYMENT = 'p.id, p.status, p.account_id, p.transaction_ref, p.reference_key, p.external_id';
+const PAYMENT = sql`p.id, p.status, p.account_id, p.transaction_ref, p.reference_key, p.external_id`;
 
 /** @param key in the form of `referenceKey`. */
 export function findPaymentsByReference(db: Db, key: string): Promise<PaymentHit[]> {
-  return lookUp(db, `select ${PAYMENT} from payments p ${beginningWith('p.reference_key')}`, [key]);
+  return lookUp(
+    db,
+    sql<PaymentHit>`select ${PAYMENT} from payments p ${beginningWith('p.reference_key', key)}`,
+  );
 }
 
 /** @param key - in the form of `externalIdKey`. */
 export function findPaymentsByExternalId(db: Db, key: string): Promise<PaymentHit[]> {
-  return lookUp(db, `select ${PAYMENT} from ${withExternalId('payments')} p`, [key]);
+  return lookUp(db, sql<PaymentHit>`select ${PAYMENT} from ${withExternalId('payments', key)} p`);
 }
 
 /** A payment with an account, because only such a payment has a receipt. */
 export function findPaymentsWithReceipt(db: Db, id: number): Promise<PaymentHit[]> {
-  return lookUp(db, `select ${PAYMENT} from payments p where p.id = $1 and p.account_id is not null`, [id]);
+  return lookUp(
+    db,
+    sql<PaymentHit>`select ${PAYMENT} from payments p where p.id = ${id} and p.account_id is not null`,
+  );
 }
 
 export interface InvoiceHit {
@@ -198,72 +206,75 @@ export interface InvoiceHit {
 export function findInvoicesByNumber(db: Db, number: string): Promise<InvoiceHit[]> {
   return lookUp(
     db,
-    `select i.id, i.number, i.status, i.customer_name from invoices i ${beginningWith('i.number')}`,
-    [number],
+    sql<InvoiceHit>`
+      select i.id, i.number, i.status, i.customer_name from invoices i ${beginningWith('i.number', number)}`,
   );
 }
 
 /**
- * Selects rows with a value of at least `$1`, in the order of an index. Values that begin with `$1` come first. Other values can
+ * Selects rows with a value of at least `text`, in the order of an index. Values that begin with `text` come first. Other values can
  * follow. A condition with LIKE would not use the index in every collation.
  */
-function beginningWith(column: string): string {
-  return `where ${column} >= $1 order by ${column} ${LIMIT}`;
+function beginningWith(column: string, text: string): RawBuilder<unknown> {
+  return sql`where ${sql.ref(column)} >= ${text} order by ${sql.ref(column)} ${LIMIT}`;
 }
 
-/** The rows of a table whose external id has a key of at least `$1`, like `beginningWith`. An index has the few ids with quotes. */
-function withExternalId(table: 'accounts' | 'customers' | 'payments'): string {
-  return `(
-    (select * from ${table} ${beginningWith('external_id')})
+/** The rows of a table whose external id has a key of at least `key`, like `beginningWith`. An index has the few ids with quotes. */
+function withExternalId(table: 'accounts' | 'customers' | 'payments', key: string): RawBuilder<unknown> {
+  return sql`(
+    (select * from ${sql.table(table)} ${beginningWith('external_id', key)})
     union all
-    (select * from ${table} where external_id <> without_quotes(external_id) and without_quotes(external_id) >= $1
+    (select * from ${sql.table(table)}
+      where external_id <> without_quotes(external_id) and without_quotes(external_id) >= ${key}
       order by without_quotes(external_id) ${LIMIT}))`;
 }
 
 /** Counting stops after this many rows, so that its cost does not grow with the table. */
 export const MAX_COUNTED = 10_001;
+const COUNTED = sql.lit(MAX_COUNTED);
 
 /** How many customers match the words as in `findCustomersByParts`, or for short words as in `findCustomersByWordBeginnings`. */
 export async function countCustomers(db: Db, words: readonly string[]): Promise<number> {
   const longest = Math.max(0, ...words.map((word) => word.length));
   if (longest < SHORTEST_BEGINNING) return 0;
   const conditions = words.map(longest >= SHORTEST_PART ? isPart : beginsWord);
-  const { rows } = await sql<{ count: number }>`${sql.raw(UNNAMED)}
-    select count(*)::integer as count from (
-      select from customers c where ${sql.join(conditions, sql` and `)} limit ${sql.lit(MAX_COUNTED)}) found`.execute(
+  const [row] = await planAndRun(
     db,
+    sql<{ count: number }>`
+    select count(*)::integer as count from (
+      select from customers c where ${sql.join(conditions, sql` and `)} limit ${COUNTED}) found`,
   );
-  return rows[0]?.count ?? 0;
+  return row?.count ?? 0;
 }
 
 export function countAccountsInRanges(db: Db, ranges: readonly IdRange[]): Promise<number> {
   return count(
     db,
-    `select count(*)::integer as count from (
-      select from unnest($1::bigint[], $2::bigint[]) as r (low, high)
-      cross join lateral (select from accounts where id between r.low and r.high limit ${MAX_COUNTED}) a limit ${MAX_COUNTED}) found`,
-    [ranges.map(([from]) => from), ranges.map(([, to]) => to)],
+    sql`select count(*)::integer as count from (
+      select from ${unnested(ranges)} as r (low, high)
+      cross join lateral (select from accounts where id between r.low and r.high limit ${COUNTED}) a limit ${COUNTED}) found`,
   );
 }
 
 /** @param key in the form of `referenceKey`. */
 export function countPaymentsByReference(db: Db, key: string): Promise<number> {
-  return count(db, countBeginningWith('payments', 'reference_key'), [key]);
+  return count(db, countBeginningWith('payments', 'reference_key', key));
 }
 
 export function countInvoicesByNumber(db: Db, number: string): Promise<number> {
-  return count(db, countBeginningWith('invoices', 'number'), [number]);
+  return count(db, countBeginningWith('invoices', 'number', number));
 }
 
 /** See `beginningWith`. */
-function countBeginningWith(table: 'payments' | 'invoices', column: string): string {
-  return `select count(*)::integer as count from (
-    select ${column} from ${table} where ${column} >= $1 order by ${column} limit ${MAX_COUNTED}) found
-    where starts_with(${column}, $1)`;
+function countBeginningWith(table: 'payments' | 'invoices', name: string, text: string): RawBuilder<unknown> {
+  const column = sql.ref(name);
+  return sql`select count(*)::integer as count from (
+    select ${column} from ${sql.table(table)} where ${column} >= ${text} order by ${column} limit ${COUNTED}) found
+    where starts_with(${column}, ${text})`;
 }
 
-async function count(db: Db, text: string, values: unknown[]): Promise<number> {
+async function count(db: Db, statement: RawBuilder<unknown>): Promise<number> {
   // Not on a shared connection: counting thousands of rows would delay other reads.
-  const [row] = await run<{ count: number }>(db, text, values);
-  return row?.count ?? 0;
+  const { rows } = await sql<{ count: number }>`${statement}`.execute(db);
+  return rows[0]?.count ?? 0;
 }

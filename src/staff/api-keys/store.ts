@@ -1,6 +1,6 @@
 import { type Insertable, sql } from 'kysely';
 import type { Db, Tx } from '../../core/database/db.ts';
-import { lookUp, run } from '../../core/database/statements.ts';
+import { lookUp } from '../../core/database/statements.ts';
 import type { ApiKeys } from '../../core/database/tables.ts';
 import { notFound } from '../../core/http/errors.ts';
 import { fetchPage } from '../../core/lists/page.ts';
@@ -16,12 +16,11 @@ const STATUS_NOW = sql<ApiKeyStatus>`case
 
 /** Searches an index for the hash. The search time can reveal parts of the hash, but a secret cannot be computed from it. */
 export async function findKeyBySecret(db: Db, secretHash: Buffer): Promise<PresentedKey | undefined> {
-  const [key] = await lookUp<PresentedKey>(
+  const [key] = await lookUp(
     db,
-    `select k.id, k.name, k.role, k.permissions, k.networks, k.expires_at as "expiresAt", k.revoked_at as "revokedAt",
+    sql<PresentedKey>`select k.id, k.name, k.role, k.permissions, k.networks, k.expires_at as "expiresAt", k.revoked_at as "revokedAt",
       s.replaced_at as "replacedAt"
-    from api_key_secrets s join api_keys k on k.id = s.api_key_id where s.secret_hash = $1`,
-    [secretHash],
+    from api_key_secrets s join api_keys k on k.id = s.api_key_id where s.secret_hash = ${secretHash}`,
     'sessions',
   );
   return key;
@@ -30,12 +29,9 @@ export async function findKeyBySecret(db: Db, secretHash: Buffer): Promise<Prese
 /** Records a use, at most once a minute for all instances together. */
 export async function recordUse(db: Db, id: number, address: string, now: Date): Promise<void> {
   const aMinuteAgo = new Date(now.getTime() - 60_000);
-  await run(
-    db,
-    `update api_keys set last_used_at = $3, last_used_address = $2
-    where id = $1 and (last_used_at is null or last_used_at <= $4)`,
-    [id, address, now, aMinuteAgo],
-  );
+  await sql`
+    update api_keys set last_used_at = ${now}, last_used_address = ${address}
+    where id = ${id} and (last_used_at is null or last_used_at <= ${aMinuteAgo})`.execute(db);
 }
 
 export async function insertApiKey(tx: Tx, key: Insertable<ApiKeys>): Promise<number> {

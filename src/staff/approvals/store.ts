@@ -99,11 +99,14 @@ export function findPendingApprovals(
   subject: { paymentId: number } | { accountId: number },
 ): Promise<PendingApproval[]> {
   const [column, id] =
-    'paymentId' in subject ? ['payment_id', subject.paymentId] : ['account_id', subject.accountId];
+    'paymentId' in subject
+      ? (['payment_id', subject.paymentId] as const)
+      : (['account_id', subject.accountId] as const);
   return lookUp(
     db,
-    `select id, action, payment_id as "paymentId" from approvals where status = 'pending' and ${column} = $1 order by id`,
-    [id],
+    sql<PendingApproval>`
+      select id, action, payment_id as "paymentId" from approvals
+      where status = 'pending' and ${sql.ref(column)} = ${id} order by id`,
   );
 }
 
@@ -121,14 +124,13 @@ export async function countDecidable(
   db: Db,
   { userId, actions }: { userId: number; actions: readonly ApprovalAction[] },
 ): Promise<number> {
-  const [row] = await lookUp<{ count: number }>(
+  const [row] = await lookUp(
     db,
-    `select count(*)::integer as count from approvals r
-    where r.status = 'pending' and r.action::text = any($2::text[]) and r.responsible_user_id is distinct from $1
+    sql<{ count: number }>`select count(*)::integer as count from approvals r
+    where r.status = 'pending' and r.action::text = any(${actions}::text[]) and r.responsible_user_id is distinct from ${userId}
       and not exists (
-        select from audit_entries where resource = 'api_key' and resource_id = r.api_key_id and actor_user_id = $1
+        select from audit_entries where resource = 'api_key' and resource_id = r.api_key_id and actor_user_id = ${userId}
           and action in ('api_key.create', 'api_key.rotate'))`,
-    [userId, actions],
   );
   return row?.count ?? 0;
 }

@@ -32,12 +32,11 @@ export type SessionUser = Pick<UserRow, 'id' | 'email' | 'role' | 'employee_id'>
 
 /** Finds the user of a session that has not ended or expired. A disabled user has no live session. */
 export async function findUserOfLiveSession(db: Db, sessionId: string, userId: number, now: Date) {
-  const [user] = await lookUp<SessionUser>(
+  const [user] = await lookUp(
     db,
-    `select u.id, u.email, u.role, u.employee_id
+    sql<SessionUser>`select u.id, u.email, u.role, u.employee_id
     from sessions s join users u on u.id = s.user_id
-    where s.id = $1 and s.user_id = $2 and s.revoked_at is null and s.expires_at > $3 and u.active`,
-    [sessionId, userId, now],
+    where s.id = ${sessionId} and s.user_id = ${userId} and s.revoked_at is null and s.expires_at > ${now} and u.active`,
     'sessions',
   );
   return user;
