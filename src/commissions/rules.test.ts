@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { AccountStatus } from '../core/database/tables.ts';
 import { AppError } from '../core/http/errors.ts';
 import type { PlainDate } from '../core/values/dates.ts';
-import { checkSales, checkSoldAccounts, commissionOf, hasEnded, ruleFor } from './rules.ts';
+import { checkPeriod, checkSales, checkSoldAccounts, commissionOf, hasEnded, ruleFor } from './rules.ts';
 import type { Sale } from './schema.ts';
 import { canRecalculate, checkCommissionMove, MONTH_STATUSES, statusBefore } from './status-rules.ts';
 
@@ -24,6 +24,18 @@ function wrong(check: () => void): string[] | undefined {
   const fields = refusalOf(check)?.details.fields as { path: string }[] | undefined;
   return fields?.map(({ path }) => path);
 }
+
+describe('the period of a commission', () => {
+  it.each([
+    ['2026-04', undefined],
+    ['2026-05', undefined],
+    ['2026-06', ['period']],
+    ['2027-01', ['period']],
+  ])('is not after the present month: %s', (period, problems) => {
+    expect(wrong(() => checkPeriod(period, day('2026-05-31')))).toEqual(problems);
+    expect(wrong(() => checkPeriod(period, day('2026-05-01')))).toEqual(problems);
+  });
+});
 
 describe('the sales of a period', () => {
   const refused = (...sales: Sale[]) => wrong(() => checkSales(sales, PERIOD));

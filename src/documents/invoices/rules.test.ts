@@ -1,7 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { maxAmountMinor } from '../../core/values/money.ts';
-import { invoiceTotal, lineOf, printedQuantity, readQuantity } from './rules.ts';
+import {
+  INVOICE_STATUSES,
+  illegalInvoiceMove,
+  invoiceTotal,
+  lineOf,
+  printedQuantity,
+  readQuantity,
+  statusesBefore,
+} from './rules.ts';
 
 describe('lineOf', () => {
   it('rounds half up', () => {
@@ -50,5 +58,22 @@ describe('invoiceTotal', () => {
     const lines = [lineOf('a', 1_000n, maxAmountMinor(2) - 1n), lineOf('b', 1_000n, 1n)];
     expect(invoiceTotal(lines, 2)).toBe(maxAmountMinor(2));
     expect(invoiceTotal([...lines, lineOf('c', 500n, 1n)], 2)).toBeUndefined();
+  });
+});
+
+describe('the status of an invoice', () => {
+  it('changes only from issued to void', () => {
+    expect(INVOICE_STATUSES.map((to) => [to, statusesBefore(to)])).toEqual([
+      ['issued', []],
+      ['void', ['issued']],
+    ]);
+  });
+
+  it('is named with the statuses that can follow, if a change is refused', () => {
+    expect(illegalInvoiceMove('void', 'issued')).toMatchObject({
+      code: 'VALIDATION_ERROR',
+      details: { from: 'void', to: 'issued', allowed: [] },
+    });
+    expect(illegalInvoiceMove('issued', 'issued')).toMatchObject({ details: { allowed: ['void'] } });
   });
 });

@@ -36,4 +36,12 @@ describe('the number of a receipt', () => {
   it.each(['', 'R', 'R1', 'ACC10000012', 'R0', 'R012', 'R1x2', '<b>R425</b>'])('is not %j', (text) => {
     expect(readReceiptNumber(text)).toBe('malformed');
   });
+
+  it('is searched only as it is written, with R at the beginning, and with its check digit', () => {
+    const number = formatReceiptNumber(42);
+    expect(readWrittenReceiptNumber(` ${number.toLowerCase()}`)).toBe(42);
+    for (const text of [`-${number}`, `#${number}`, 'R421', 'R', 'Rose'])
+      expect(readWrittenReceiptNumber(text)).toBeUndefined();
+    expect(number).not.toBe('R421');
+  });
 });

@@ -10,9 +10,13 @@ const NOVEMBER: StatementPeriod = { start: day('2026-11-01'), end: day('2026-11-
 /** The problem of a file with these dates, one on each line from line 2 on. */
 function problemOf(
   cells: string[],
-  { period, declared }: { period?: StatementPeriod; declared?: DateOrder } = {},
+  {
+    period,
+    declared,
+    today = TODAY,
+  }: { period?: StatementPeriod; declared?: DateOrder; today?: PlainDate } = {},
 ) {
-  const dates = followDateOrder({ today: TODAY, declared });
+  const dates = followDateOrder({ today, declared });
   for (const [index, cell] of cells.entries()) dates.add(index + 2, cell, period);
   return dates.problem();
 }
@@ -50,6 +54,12 @@ describe('the order of day and month in a statement', () => {
       expect(problemOf(['02/03/2026'], { declared })).toBeUndefined();
   });
 
+  it('is not shown by a date that is today in one of the orders, or that does not exist', () => {
+    expect(problemOf(['12/11/2026'], { today: day('2026-12-10') })).toBeUndefined();
+    expect(problemOf(['12/11/2026'], { today: day('2026-12-11') })?.path).toBe('dateOrder');
+    expect(problemOf(['01/02/0000'])?.path).toBe('dateOrder');
+  });
+
   it('is not that of the portal if a month would be above twelve', () => {
     const problem = problemOf(['02/03/2026', '11/13/2026', '11/14/2026']);
     expect(problem).toMatchObject({ path: 'dateOrder' });
@@ -69,7 +79,9 @@ describe('the period of a statement', () => {
   });
 
   it.each(['11/03/2026', '11/01/2026', '11/12/2026'])('shows that the month is first: %s', (cell) => {
-    expect(problemOf([cell], { period: NOVEMBER })?.message).toContain('has the month first');
+    expect(problemOf([cell], { period: NOVEMBER })?.message).toContain(
+      `The time ${cell} on line 2 has the month first`,
+    );
   });
 
   it('shows nothing if both orders or none are in it', () => {

@@ -30,8 +30,7 @@ export function followDateOrder({ today, declared }: DateRules) {
     const [, first, separator, second, year] = TEXT_DATE.exec(text) ?? [];
     if (first === undefined || second === undefined) {
       const [, month, day] = YEAR_FIRST.exec(text) ?? [];
-      if (day !== undefined && month !== day)
-        found[Number(day) > 12 ? 'certain' : 'converted'] ??= { line, text };
+      if (month !== day) found[Number(day) > 12 ? 'certain' : 'converted'] ??= { line, text };
       return;
     }
     const dayFirst = dateFrom(year, second, first);

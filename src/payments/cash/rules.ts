@@ -154,8 +154,11 @@ export function slipKey(slipNumber: string): string {
  * @param openMinor - the sum of the holder's differences that are neither offset nor settled: negative if cash is missing.
  */
 export function checkSettlement(amountMinor: Minor, openMinor: Minor): void {
-  const isWithin = openMinor < 0n ? amountMinor < 0n && amountMinor >= openMinor : amountMinor <= openMinor;
-  if (isWithin && amountMinor !== 0n && amountMinor < 0n === openMinor < 0n) return;
+  const isWithin =
+    openMinor < 0n
+      ? openMinor <= amountMinor && amountMinor < 0n
+      : 0n < amountMinor && amountMinor <= openMinor;
+  if (isWithin) return;
   throw invalidField('amount', 'must have the sign of the open difference, and must not be larger');
 }
 
