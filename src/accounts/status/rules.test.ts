@@ -11,6 +11,8 @@ import {
   isStatusIn,
   isToComplete,
   moneyEventOf,
+  movesByHand,
+  movesFrom,
   needsReason,
   statusesIn,
   statusOn,
@@ -118,5 +120,14 @@ describe('an account', () => {
     expect(isToComplete(status, 999n, 1000n)).toBe(false);
     expect(isToComplete(status, 1000n, 1000n)).toBe(completesWhenPaid);
     expect(isToComplete(status, 1001n, 1000n)).toBe(completesWhenPaid);
+  });
+});
+
+describe('the changes that the console offers', () => {
+  it('are those of staff, without the activation, which the service makes on its day', () => {
+    expect(movesFrom('pending')).toContain('active');
+    expect(movesByHand('pending')).toEqual(movesFrom('pending').filter((to) => to !== 'active'));
+    for (const status of STATUSES.filter((one) => one !== 'pending'))
+      expect(movesByHand(status)).toEqual(movesFrom(status));
   });
 });

@@ -11,6 +11,7 @@ import {
   factsOf,
   illegalApprovalMove,
   isRequester,
+  movesOf,
   needsApproval,
   outdated,
   paymentIdOf,
@@ -195,5 +196,33 @@ describe('the requester of a request', () => {
     expect(isRequester(ofKey, user(9))).toBe(false);
     expect(isRequester(ofKey, SYSTEM)).toBe(false);
     expect(isRequester(request(), key(2))).toBe(false);
+  });
+});
+
+describe('the statuses to which a user can change a request', () => {
+  it('are approved and rejected for a second user who can decide', () => {
+    expect(movesOf(user(3), request(), false)).toEqual(['approved', 'rejected']);
+    // Finance reverses payments, and does not cancel accounts.
+    expect(movesOf(user(3, 'finance'), request(), false)).toEqual(['approved', 'rejected']);
+    expect(movesOf(user(3, 'finance'), request({ action: 'cancel_account' }), false)).toEqual([]);
+  });
+
+  it('are only withdrawn for the requester', () => {
+    expect(movesOf(user(2), request(), false)).toEqual(['withdrawn']);
+    const ofKey = request({ requested_by: null, api_key_id: 9, responsible_user_id: 4 });
+    const reader: Actor = { ...SYSTEM, role: 'api_key', apiKey: { id: 9, permissions: ['approvals:read'] } };
+    expect(movesOf(reader, ofKey, false)).toEqual(['withdrawn']);
+    // A key needs the permission.
+    expect(movesOf(key(9), ofKey, false)).toEqual([]);
+  });
+
+  it('are none for others', () => {
+    expect(movesOf(user(3, 'viewer'), request(), false)).toEqual([]);
+    expect(movesOf(user(3), request(), true)).toEqual([]);
+  });
+
+  it('are none after the decision', () => {
+    for (const status of ['approved', 'rejected', 'withdrawn', 'obsolete'] as const)
+      for (const actor of [user(2), user(3)]) expect(movesOf(actor, request({ status }), false)).toEqual([]);
   });
 });
