@@ -479,6 +479,8 @@ it.each([
   ['ACC10000012 0', null],
   ['ACC10000012-0', null],
   ['ACC10000012', 1],
+  // Together, the digits are a number that no account has.
+  ['ACC10000012 10000012', 1],
 ])('reads %s as the account %s, because two readings are none', (reference, accountId) => {
   expect(readReference(reference, null, 'KE').accountId).toBe(accountId);
 });

@@ -5,6 +5,7 @@ import {
   type Clue,
   clueOfAssignment,
   clueOfCandidate,
+  clueOfContainedNumber,
   clueOfNearNumber,
   type Holder,
   nameWords,
@@ -75,6 +76,14 @@ describe('a clue', () => {
       accountId: 7,
       kind: 'near_number',
       reason: 'the reference is the account number with one typing error',
+    });
+  });
+
+  it('of a longer text with an account number says so', () => {
+    expect(clueOfContainedNumber(7)).toEqual({
+      accountId: 7,
+      kind: 'contained_number',
+      reason: 'the reference contains the account number',
     });
   });
 
