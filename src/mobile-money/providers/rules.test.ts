@@ -46,6 +46,38 @@ describe('a call of a provider', () => {
     ]);
   });
 
+  it('is refused with all fields that could be read', () => {
+    const readable = (sent: Partial<typeof SENT>, provider = mobilemoney) => {
+      const reading = readNotification(provider, { ...SENT, ...sent }, '', RECEIVED, SETTINGS);
+      return 'problems' in reading ? reading.readable : undefined;
+    };
+    const others = {
+      businessShortCode: '600638',
+      billRef: 'ACC10000071',
+      payer: '254712345678',
+      payerName: null,
+    };
+    const transTime = new Date('2026-03-01T20:59:30Z');
+    expect(readable({ amount: '0' })).toEqual({
+      ...others,
+      transId: 'RKTQDM7W6S',
+      amountMinor: null,
+      transTime,
+    });
+    for (const transactionId of ['', 'x'.repeat(65)])
+      expect(readable({ transactionId })).toEqual({
+        ...others,
+        transId: null,
+        amountMinor: 40_050n,
+        transTime,
+      });
+    expect(readable({ transactionId: 'x'.repeat(64), amount: '0' })?.transId).toBe('X'.repeat(64));
+    // The time of receipt is not a time that the provider sent.
+    expect(readable({ amount: '0', time: 'never' })?.transTime).toBeNull();
+    const { readTime: _, ...withoutTime } = mobilemoney;
+    expect(readable({ amount: '0' }, withoutTime)?.transTime).toBeNull();
+  });
+
   it('can have a transaction id of 64 characters', () => {
     expect(read(mobilemoney, { ...SENT, transactionId: 'x'.repeat(64) })).toMatchObject({
       transId: 'X'.repeat(64),

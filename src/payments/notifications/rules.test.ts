@@ -12,7 +12,9 @@ import {
   TRANSACTION,
 } from '../../../test/support/decisions.ts';
 import { STATUS_MODEL, STATUSES, statusesWhere } from '../../../test/support/status-model.ts';
-import { asFlags } from './rules.ts';
+import type { KnownNotification, KnownPayment, Notification } from '../posting/rules.ts';
+import { disclosesAll, isUntouched, repeats } from './repeat-rules.ts';
+import { asFlags, readableColumns } from './rules.ts';
 
 // Unless a row says otherwise, a stranger pays 400 with the number of account A, and 400 are the amount of all that is known.
 
@@ -1420,5 +1422,96 @@ describe('the locks of a notification', () => {
 
   it('name the account of the payment request that the payment answers', () => {
     expect(locksOfReport({ typed: 'the number of A', answersRequest: true }).account).toBe('A');
+  });
+});
+
+describe('the reports of one transaction', () => {
+  const earlier = (fields: Partial<KnownNotification> = {}) =>
+    ({
+      ...{ amount_minor: 40_000, source: 'webhook', payment_request_id: null, flags: [] },
+      ...{ business_short_code: '600638', trans_time: '2026-11-02T08:00:00.000Z' },
+      ...{ bill_ref: 'ACC10000012', payer: '254712345678' },
+      ...fields,
+    }) as KnownNotification;
+  const later = (fields: Partial<Notification> = {}) =>
+    ({
+      ...{ amountMinor: 40_000n, source: 'webhook', paymentRequestId: null, flags: [] as string[] },
+      ...{ businessShortCode: '600638', transTime: new Date('2026-11-02T08:00:00.000Z') },
+      ...{ billRef: 'acc10000012', payer: '254712345678', providerSendsTime: true },
+      ...fields,
+    }) as Notification;
+  const isRepeat = (one: Partial<Notification>, other: Partial<KnownNotification> = {}) =>
+    repeats(later(one), earlier(other), 'KE');
+
+  it('are repeats if calls agree in all that they disclose', () => {
+    expect(isRepeat({})).toBe(true);
+    expect(isRepeat({ billRef: null })).toBe(true);
+    expect(isRepeat({}, { bill_ref: null })).toBe(true);
+    expect(isRepeat({ amountMinor: 40_001n })).toBe(false);
+    expect(isRepeat({ billRef: 'ACC10000025' })).toBe(false);
+    expect(isRepeat({ payer: '254700000000' })).toBe(false);
+    expect(isRepeat({ businessShortCode: '1' })).toBe(false);
+    expect(isRepeat({ transTime: new Date('2026-11-02T08:00:01.000Z') })).toBe(false);
+  });
+
+  it('have no comparable time if one of them has the time of its receipt', () => {
+    for (const flag of ['unreadable_time', 'future_time']) {
+      expect(isRepeat({ flags: [flag] })).toBe(false);
+      expect(isRepeat({}, { flags: [flag] })).toBe(false);
+    }
+    expect(isRepeat({ flags: ['other_short_code'] })).toBe(true);
+    const moment = new Date('2026-11-02T09:00:00.000Z');
+    expect(isRepeat({ providerSendsTime: false, transTime: moment, flags: ['unreadable_time'] })).toBe(true);
+  });
+
+  it('disclose all if a later one is as precise about the payer and the reference as any earlier one', () => {
+    const MASKED = '2547****678';
+    const discloses = (one: Partial<Notification>, ...others: Partial<KnownNotification>[]) =>
+      disclosesAll(later(one), others.map(earlier), 'KE');
+    expect(discloses({}, {})).toBe(true);
+    expect(discloses({ payer: MASKED }, { payer: MASKED })).toBe(true);
+    expect(discloses({ payer: MASKED }, { payer: null })).toBe(true);
+    expect(discloses({ payer: null }, { payer: MASKED })).toBe(false);
+    expect(discloses({ payer: MASKED }, {})).toBe(false);
+    expect(discloses({ payer: MASKED }, { payer: MASKED }, {})).toBe(false);
+    expect(discloses({ billRef: null }, { bill_ref: null })).toBe(true);
+    expect(discloses({ billRef: null }, { bill_ref: null }, {})).toBe(false);
+  });
+
+  it('can move only an unmatched payment that nobody has touched since', () => {
+    const moment = '2026-11-02T08:00:00.000Z';
+    const payment = {
+      ...{ status: 'unmatched', provider: 'mobilemoney', source: 'webhook', reconciliation_id: null },
+      ...{ created_at: moment, updated_at: moment },
+    } as KnownPayment;
+    expect(isUntouched(payment)).toBe(true);
+    const changes: Partial<KnownPayment>[] = [
+      { status: 'matched' },
+      { provider: null },
+      { source: 'manual' },
+      { reconciliation_id: 3 },
+      { updated_at: '2026-11-02T08:00:00.001Z' },
+    ];
+    for (const change of changes) expect(isUntouched({ ...payment, ...change })).toBe(false);
+  });
+});
+
+describe('the columns of a notification that cannot be read', () => {
+  const nothing = {
+    ...{ trans_id: null, amount_minor: null, trans_time: null, business_short_code: null },
+    ...{ bill_ref: null, payer: null, payer_name: null },
+  };
+
+  it('are the fields that could be read', () => {
+    expect(readableColumns({})).toEqual(nothing);
+    const transTime = new Date('2026-11-02T08:00:00.000Z');
+    expect(readableColumns({ transId: 'X1', amountMinor: 5n, transTime, billRef: 'B' })).toEqual({
+      ...nothing,
+      ...{ trans_id: 'X1', amount_minor: 5n, trans_time: transTime, bill_ref: 'B' },
+    });
+    expect(readableColumns({ businessShortCode: '1', payer: '2', payerName: 'N' })).toEqual({
+      ...nothing,
+      ...{ business_short_code: '1', payer: '2', payer_name: 'N' },
+    });
   });
 });
