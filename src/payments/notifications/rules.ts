@@ -6,7 +6,6 @@ import { mayDo } from '../../rights.ts';
 import { assignedEvent } from '../ledger-entry-rules.ts';
 import { type Match, matchColumns, readNumberOnly, readReference } from '../matching/rules.ts';
 import {
-  changedPayment,
   type Decision,
   FUTURE_TIME,
   isProbablySame,
@@ -184,7 +183,8 @@ export function decideNotification(
     ...linked,
     rows: { ...linked.rows, changes: [link] },
     payments: [
-      changedPayment(manual, {
+      {
+        ...manual,
         provider,
         provider_trans_id: transId,
         // Differs if staff recorded the payment under a similar reference.
@@ -192,7 +192,7 @@ export function decideNotification(
         // An unmatched payment stays unmatched, so it gets no match method.
         match_method: manual.account_id === null ? null : 'manual_entry',
         match_reason: null,
-      }),
+      },
     ],
   };
 }
@@ -419,7 +419,7 @@ function rematch(
   return {
     ...decision,
     event: { ...moved, rows: { ...rows, changes: [...(rows?.changes ?? []), change] } },
-    payments: [changedPayment(payment, { account_id: accountId, status: 'matched', ...columns })],
+    payments: [{ ...payment, account_id: accountId, status: 'matched', ...columns }],
   };
 }
 

@@ -10,7 +10,6 @@ import { containedKeys, referenceKey } from '../../core/values/reference.ts';
 import { mayDo } from '../../rights.ts';
 import type { PaymentRow } from '../rules.ts';
 import {
-  changedPayment,
   type Decision,
   type ExternalPayment,
   isProbablySame,
@@ -115,7 +114,7 @@ export function decideManual(
   const isOtherMethod = reported.payment.payment_method_id !== paymentMethodId;
   return {
     ...recorded,
-    payments: [changedPayment(reported.payment, { provider: null, provider_trans_id: null })],
+    payments: [{ ...reported.payment, provider: null, provider_trans_id: null }],
     notifications: [
       { id: reported.notification.id, ...linkedOutcome(payment.id, isOtherMethod ? [OTHER_METHOD] : []) },
     ],

@@ -124,12 +124,13 @@ async function takeAndRead(tx: Tx, { config }: Context, items: readonly PaymentT
   const keyed = items.flatMap((item) =>
     'manual' in item && item.keep ? [{ item, key: item.keep.key }] : [],
   );
+  const namedIds = idsOf(items.map(({ namedAccountId }) => namedAccountId));
   const interpreted = items.filter(({ interpretations }) => interpretations !== null);
   const [missedNames, methods, accounts, answers, known, byExternalId, candidates, alike, ids] =
     await Promise.all([
       takeFreeNames(tx, items),
       findPaymentMethods(tx), // FIRST_TABLE_OF_PAYMENTS
-      takeFreeAccounts(tx, idsOf(items.map(({ namedAccountId }) => namedAccountId))),
+      takeFreeAccounts(tx, namedIds),
       findAnswers(
         tx,
         keyed.map(({ key }) => key),
@@ -165,7 +166,11 @@ async function takeAndRead(tx: Tx, { config }: Context, items: readonly PaymentT
   const untaken = wanted.filter((id) => !accounts.has(id));
   const changing = items.filter((item) => paymentsOf(item).length > 0);
   const [found, existing, payments, knownNow, histories, cash] = await Promise.all([
-    takeFreeAccounts(tx, untaken),
+    // An account that another transaction held in the first round trip is not taken now: the reads may be older than its release.
+    takeFreeAccounts(
+      tx,
+      untaken.filter((id) => !namedIds.includes(id)),
+    ),
     findExistingAccounts(tx, untaken),
     takeFreePayments(tx, idsOf(changing.flatMap(paymentsOf))),
     findKnown(tx, changing, timeZone),

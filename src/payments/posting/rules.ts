@@ -280,34 +280,12 @@ export interface Decision {
   event?: MoneyEvent;
   /** Rows to insert without a money event. */
   rows?: AccompanyingRows;
-  /** Stored payments, with their new columns. */
-  payments?: ChangedPayment[];
+  /** Stored payments, with their new account, match and transaction. Other columns are not written. */
+  payments?: PaymentRow[];
   /** Stored notifications, with their new outcomes. */
   notifications?: (StoredOutcome & { id: number })[];
   /** The ids of stored notifications that get the flag `REPEATED_AFTER_REVERSAL`. */
   repeatedAfterReversal?: number[];
-}
-
-/** The columns of a stored payment that posting changes: its account, and the transaction of its provider. */
-export type ChangedPayment = Pick<
-  PaymentRow,
-  | 'id'
-  | 'account_id'
-  | 'status'
-  | 'match_method'
-  | 'match_reason'
-  | 'provider'
-  | 'provider_trans_id'
-  | 'reference_key'
->;
-
-/** A stored payment with some new columns. */
-export function changedPayment(payment: PaymentRow, changes: Partial<ChangedPayment>): ChangedPayment {
-  const { id, account_id, status, match_method, match_reason, provider, provider_trans_id, reference_key } = {
-    ...payment,
-    ...changes,
-  };
-  return { id, account_id, status, match_method, match_reason, provider, provider_trans_id, reference_key };
 }
 
 /**

@@ -7,8 +7,8 @@ import type { Row } from '../../core/database/tables.ts';
 import { externalIdKey, hasExternalIdKey } from '../../core/http/external-ids.ts';
 import { businessDay } from '../../core/values/dates.ts';
 import { containedKeys, referenceKey, similarKey } from '../../core/values/reference.ts';
+import type { PaymentRow } from '../rules.ts';
 import {
-  type ChangedPayment,
   type ExternalPayment,
   isOtherKey,
   type KnownNotification,
@@ -286,7 +286,7 @@ export async function takeFreePayments(tx: Tx, ids: readonly number[]): Promise<
 }
 
 interface RowsToUpdate {
-  payments: readonly ChangedPayment[];
+  payments: readonly PaymentRow[];
   notifications: readonly (StoredOutcome & { id: number })[];
   repeatedAfterReversal: readonly number[];
 }
