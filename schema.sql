@@ -1694,16 +1694,16 @@ AS $function$
   select case
     -- Most texts have none of these characters, and are looked at no further.
     when value !~ '[=+@\uff1d\uff0b\uff0d\uff20\t\r\n-]' then
-      case when value ~ '^[[:space:]]*(0[0-9]+|[0-9]{16,})[[:space:]]*$' then '''' || value else value end
+      case when value ~ '^[\t-\r \u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000\ufeff]*(0[0-9]+|[0-9]{16,})[\t-\r \u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000\ufeff]*$' then '''' || value else value end
     else
       case
-        when value ~ '^[[:space:]\u00a0\u200b\ufeff]*[=+@\uff1d\uff0b\uff0d\uff20\t\r\n-]'
-          or value ~ '^[[:space:]]*(0[0-9]+|[0-9]{16,})[[:space:]]*$'
+        when value ~ '^[\t-\r \u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000\ufeff]*[=+@\uff1d\uff0b\uff0d\uff20\t\r\n-]'
+          or value ~ '^[\t-\r \u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000\ufeff]*(0[0-9]+|[0-9]{16,})[\t-\r \u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000\ufeff]*$'
           then ''''
         else ''
       end
       || regexp_replace(translate(value, e'\r\n', '  '),
-        '([,;|\t])(?=["[:space:]\u00a0\u200b\ufeff]*[=+@\uff1d\uff0b\uff0d\uff20-])', '\1''', 'g')
+        '([,;|\t])(?=["\t-\r \u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000\ufeff]*[=+@\uff1d\uff0b\uff0d\uff20-])', '\1''', 'g')
   end
 $function$;
 

@@ -97,3 +97,17 @@ describe('the time of a row', () => {
     expect(lines.filter(({ path, line }) => realTime.test(line) && !isExempt(path))).toEqual([]);
   });
 });
+
+describe('instalments', () => {
+  it('are computed only by the schedule and the pay plans', () => {
+    const formula =
+      /instalments_due_by|\bnext_due_date\(|paid_to_instalments|item_date|addPeriods|(deposit|instalment)(_minor|Minor|_count|Count)\)? [*+-] |[*+-] [\w.(]*(deposit|instalment)(_minor|Minor|_count|Count)/;
+    // Descriptions in schemas name the formula.
+    const owner = /^src\/(accounts\/schedule|catalogue\/pay-plans|core\/values)\/|schema[.]ts$/;
+    const lines = sources.flatMap(({ path, text }) => text.split('\n').map((line) => ({ path, line })));
+    expect(lines.filter(({ path, line }) => formula.test(line) && !owner.test(path))).toEqual([]);
+    expect(lines.filter(({ path, line }) => formula.test(line) && owner.test(path)).length).toBeGreaterThan(
+      5,
+    );
+  });
+});

@@ -27,6 +27,11 @@ describe.each(STATUSES)('the status %s', (status) => {
       isSuspendedWhenLate: isStatusIn(status, 'suspendedWhenLate'),
       ends: isUndone ? 'undone' : isClosed ? 'lost' : null,
       isSold: !isStatusIn(status, 'unsold'),
+      isCalled: isStatusIn(status, 'called'),
+      voidsPromises: isStatusIn(status, 'voidsPromises'),
+      isReactivatedWhenPaid: isStatusIn(status, 'reactivatedWhenPaid'),
+      isPaidInFull: isStatusIn(status, 'paidInFull'),
+      refusesPaymentsWithoutBalance: isStatusIn(status, 'refusesPaymentsWithoutBalance'),
     });
     expect(isUndone).toBe(moneyEventOf(status) === 'account_cancelled');
     expect(isClosed).toBe(moneyEventOf(status) !== undefined);

@@ -12,7 +12,7 @@ import {
   termsOf,
 } from './schedule/rules.ts';
 import { type AccountSearch, readAccountSearch } from './search-rules.ts';
-import { isStatusIn, movesFrom } from './status/rules.ts';
+import { dueRuleOf, movesFrom } from './status/rules.ts';
 import type { ShownAccountRow } from './store.ts';
 
 /** The parameter `search` of a list of accounts. Customers are searched only for a caller who may read them. */
@@ -103,7 +103,6 @@ function standingOf({ status, paid_minor }: ShownAccountRow, day: PlainDate): St
   return {
     paidMinor: BigInt(paid_minor),
     today: day,
-    closed: isStatusIn(status, 'closed'),
-    activated: !isStatusIn(status, 'awaitingActivation'),
+    ...dueRuleOf(status),
   };
 }

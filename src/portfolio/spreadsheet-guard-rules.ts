@@ -1,10 +1,7 @@
+import { OPERATOR, SPACE } from '../core/values/csv.ts';
+
 // Protects the texts of exported files, so that a spreadsheet does not run a text as a formula or round it as a number. An import
 // restores the original text. The changes that csvText in core/values/csv.ts makes cannot be reversed.
-
-// Regular expressions in the syntax that JavaScript and PostgreSQL share. They do not use \s, which differs between the two.
-const SPACE = String.raw`\t-\r \u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000\ufeff`;
-/** The characters that start a formula, for use inside `[…]`. */
-export const OPERATOR = String.raw`=+@\uff0b\uff0d\uff1d\uff20-`;
 
 /** `jan` as `[jJ][aA][nN]`: JavaScript and PostgreSQL do not ignore the case of all letters in the same way. */
 function anyCase(words: string): string {

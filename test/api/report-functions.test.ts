@@ -5,8 +5,11 @@ import { formatAccountNumber } from '../../src/accounts/account-number-rules.ts'
 import { dueBy, nextItem, type Terms } from '../../src/accounts/schedule/rules.ts';
 import { totalMinor } from '../../src/catalogue/pay-plans/rules.ts';
 import { FREQUENCIES } from '../../src/catalogue/pay-plans/schema.ts';
+import { csvText } from '../../src/core/values/csv.ts';
 import { addDays, type PlainDate } from '../../src/core/values/dates.ts';
 import { minMinor } from '../../src/core/values/money.ts';
+import { guarded as guardedInSql } from '../../src/portfolio/export/store.ts';
+import { guarded } from '../../src/portfolio/spreadsheet-guard-rules.ts';
 import { useService } from '../support/harness.ts';
 
 /** Compares the functions of migrations/0005_reports.sql with the TypeScript functions that they repeat. */
@@ -139,5 +142,41 @@ describe('csv_text', () => {
       service.context.db,
     );
     expect(rows[0]?.cell).toBe(cell);
+  });
+});
+
+/** Texts of the characters to which spreadsheets, and the rules about them, react. */
+const cellText = fc.oneof(
+  fc
+    .array(
+      fc.constantFrom(
+        ...`=+-@'",;|\t\n\r 0019aé:/.()\u00a0\u1680\u2003\u200b\u2028\u3000\ufeff\uff0b\uff0d\uff1d\uff20`,
+      ),
+      {
+        maxLength: 12,
+      },
+    )
+    .map((characters) => characters.join('')),
+  fc
+    .array(fc.constantFrom('0712', '1234567890123456', 'MAR', 'true', '12E4', '10:30 am', ' ', "'", 'x'), {
+      maxLength: 3,
+    })
+    .map((words) => words.join('')),
+);
+
+describe('the spreadsheet guards', () => {
+  it.each<[string, string, (text: string) => string]>([
+    ['csv_text', 'csv_text(text)', csvText],
+    ['the cells of an export', guardedInSql('text'), (text) => guarded(text, 2)],
+  ])('%s equal the rule for any text', async (_, written, rule) => {
+    const texts = fc.sample(cellText, { ...CASES, numRuns: 20_000 });
+    const { rows } = await sql<{ cell: string }>`
+      select ${sql.raw(written)} as cell from unnest(${texts}::text[]) with ordinality as t(text, i) order by i`.execute(
+      service.context.db,
+    );
+    const different = texts.flatMap((text, i) =>
+      rows[i]?.cell === rule(text) ? [] : [[text, rows[i]?.cell, rule(text)]],
+    );
+    expect(different.slice(0, 5)).toEqual([]);
   });
 });

@@ -17,6 +17,13 @@ interface StatusModel {
   ends: null | 'undone' | 'lost';
   /** The account counts as activated, and earns a commission. */
   isSold: boolean;
+  /** Staff call the customer about a late account, and the customer can promise to pay. */
+  isCalled: boolean;
+  voidsPromises: boolean;
+  /** A payment that ends the lateness reverses a suspension by the policy. */
+  isReactivatedWhenPaid: boolean;
+  isPaidInFull: boolean;
+  refusesPaymentsWithoutBalance: boolean;
 }
 
 /**
@@ -34,6 +41,11 @@ export const STATUS_MODEL: Readonly<Record<AccountStatus, StatusModel>> = {
     isSuspendedWhenLate: false,
     ends: null,
     isSold: false,
+    isCalled: false,
+    voidsPromises: false,
+    isReactivatedWhenPaid: false,
+    isPaidInFull: false,
+    refusesPaymentsWithoutBalance: false,
   },
   active: {
     moves: ['suspended', 'defaulted', 'cancelled'],
@@ -45,6 +57,11 @@ export const STATUS_MODEL: Readonly<Record<AccountStatus, StatusModel>> = {
     isSuspendedWhenLate: true,
     ends: null,
     isSold: true,
+    isCalled: true,
+    voidsPromises: false,
+    isReactivatedWhenPaid: false,
+    isPaidInFull: false,
+    refusesPaymentsWithoutBalance: false,
   },
   suspended: {
     moves: ['active', 'defaulted', 'repossessed', 'written_off', 'cancelled'],
@@ -56,6 +73,11 @@ export const STATUS_MODEL: Readonly<Record<AccountStatus, StatusModel>> = {
     isSuspendedWhenLate: false,
     ends: null,
     isSold: true,
+    isCalled: true,
+    voidsPromises: false,
+    isReactivatedWhenPaid: true,
+    isPaidInFull: false,
+    refusesPaymentsWithoutBalance: false,
   },
   defaulted: {
     moves: ['active', 'repossessed', 'written_off'],
@@ -67,6 +89,11 @@ export const STATUS_MODEL: Readonly<Record<AccountStatus, StatusModel>> = {
     isSuspendedWhenLate: false,
     ends: null,
     isSold: true,
+    isCalled: true,
+    voidsPromises: false,
+    isReactivatedWhenPaid: false,
+    isPaidInFull: false,
+    refusesPaymentsWithoutBalance: false,
   },
   repossessed: {
     moves: ['active', 'written_off'],
@@ -78,6 +105,11 @@ export const STATUS_MODEL: Readonly<Record<AccountStatus, StatusModel>> = {
     isSuspendedWhenLate: false,
     ends: null,
     isSold: true,
+    isCalled: false,
+    voidsPromises: true,
+    isReactivatedWhenPaid: false,
+    isPaidInFull: false,
+    refusesPaymentsWithoutBalance: false,
   },
   completed: {
     moves: [],
@@ -89,6 +121,11 @@ export const STATUS_MODEL: Readonly<Record<AccountStatus, StatusModel>> = {
     isSuspendedWhenLate: false,
     ends: null,
     isSold: true,
+    isCalled: false,
+    voidsPromises: false,
+    isReactivatedWhenPaid: false,
+    isPaidInFull: true,
+    refusesPaymentsWithoutBalance: true,
   },
   written_off: {
     moves: [],
@@ -100,6 +137,11 @@ export const STATUS_MODEL: Readonly<Record<AccountStatus, StatusModel>> = {
     isSuspendedWhenLate: false,
     ends: 'lost',
     isSold: true,
+    isCalled: false,
+    voidsPromises: true,
+    isReactivatedWhenPaid: false,
+    isPaidInFull: false,
+    refusesPaymentsWithoutBalance: false,
   },
   cancelled: {
     moves: [],
@@ -111,6 +153,11 @@ export const STATUS_MODEL: Readonly<Record<AccountStatus, StatusModel>> = {
     isSuspendedWhenLate: false,
     ends: 'undone',
     isSold: false,
+    isCalled: false,
+    voidsPromises: true,
+    isReactivatedWhenPaid: false,
+    isPaidInFull: false,
+    refusesPaymentsWithoutBalance: true,
   },
 };
 

@@ -29,7 +29,7 @@ export interface StatusHistory {
 
 /** Whether the changes that a paid amount requires depend on the `StatusHistory` of an account. */
 export function needsHistory(status: AccountStatus): boolean {
-  return status === 'suspended' || status === 'completed';
+  return isStatusIn(status, 'reactivatedWhenPaid') || isStatusIn(status, 'paidInFull');
 }
 
 /**
@@ -47,7 +47,7 @@ export function changesForPaidAmount(
   const { status, cause } = change
     ? { status: change.to, cause: change.cause }
     : { status: account.status, cause: history?.cause };
-  if (status !== 'suspended' || cause !== 'non_payment' || isBeyondGrace(account, today))
+  if (!isStatusIn(status, 'reactivatedWhenPaid') || cause !== 'non_payment' || isBeyondGrace(account, today))
     return change ? [change] : [];
   const reason = `paid: ${describeLateness(account, today)}`;
   return [...(change ? [change] : []), { to: 'active', reason, cause: 'payment' }];
@@ -61,7 +61,7 @@ function changeForTotal(
 ): StatusChange | undefined {
   const [paidMinor, totalMinor] = [BigInt(paid_minor), BigInt(total_minor)];
   if (isToComplete(status, paidMinor, totalMinor)) return { to: 'completed', reason: 'paid in full' };
-  if (status !== 'completed' || paidMinor >= totalMinor) return undefined;
+  if (!isStatusIn(status, 'paidInFull') || paidMinor >= totalMinor) return undefined;
   const reason = event === 'payment_unassigned' ? 'a payment was unassigned' : 'a payment was reversed';
   const from = history?.completedFrom;
   return { to: from?.status ?? 'active', reason, cause: from?.cause ?? null };

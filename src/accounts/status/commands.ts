@@ -4,7 +4,7 @@ import type { Tx } from '../../core/database/db.ts';
 import type { Row } from '../../core/database/tables.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import { changesForPaidAmount, needsHistory, rowsOfChange, type StatusChange } from './change-rules.ts';
-import { isStatusIn, moneyEventOf } from './rules.ts';
+import { isStatusIn, moneyEventOfMove } from './rules.ts';
 import { findStatusHistories, insertStatusChanges, updateStatuses } from './store.ts';
 
 type AccountRow = Row<'accounts'>;
@@ -39,7 +39,7 @@ export async function changeStatuses(
     const { id, status, status_reason, event_count } = after;
     const restartsGrace = isStatusIn(status, 'suspendedWhenLate') && actor.role !== 'system';
     // If a recovered account goes back from completed to written off, it keeps the date of the original write-off.
-    const isWrittenOff = moneyEventOf(status) === 'account_written_off' && account.status !== 'completed';
+    const isWrittenOff = moneyEventOfMove(account.status, status) === 'account_written_off';
     const columns = {
       ...{ id, status, status_reason, event_count },
       ...(restartsGrace && { reprieved_on: date }),

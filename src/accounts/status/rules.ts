@@ -24,7 +24,17 @@ type StatusSet =
   /** The system completes the account when it is paid in full. */
   | 'completesWhenPaid'
   /** The suspension policy can suspend the account. */
-  | 'suspendedWhenLate';
+  | 'suspendedWhenLate'
+  /** If the suspension policy suspended the account, a payment that ends the lateness makes it active again. */
+  | 'reactivatedWhenPaid'
+  /** If the account is late, staff call the customer. The customer can promise to pay. */
+  | 'called'
+  /** A promise is void if the account has this status at the end of the promised date. */
+  | 'voidsPromises'
+  /** All is paid. Only the system gives and takes this status. */
+  | 'paidInFull'
+  /** A provider that asks before it takes a payment gets a refusal, unless the account has a balance. */
+  | 'refusesPaymentsWithoutBalance';
 
 type StatusRow = {
   /** The statuses to which staff can change the account. Only the system completes an account or undoes a completion. */
@@ -50,38 +60,38 @@ const STATUS_TABLE: Readonly<Record<AccountStatus, StatusRow>> = {
   active: {
     moves: ['suspended', 'defaulted', 'cancelled'],
     needsReason: false,
-    sets: ['open', 'receivable', 'completesWhenPaid', 'suspendedWhenLate'],
+    sets: ['open', 'receivable', 'completesWhenPaid', 'suspendedWhenLate', 'called'],
   },
   suspended: {
     moves: ['active', 'defaulted', 'repossessed', 'written_off', 'cancelled'],
     needsReason: false,
-    sets: ['open', 'receivable', 'completesWhenPaid'],
+    sets: ['open', 'receivable', 'completesWhenPaid', 'reactivatedWhenPaid', 'called'],
   },
   defaulted: {
     moves: ['active', 'repossessed', 'written_off'],
     needsReason: true,
-    sets: ['open', 'receivable', 'completesWhenPaid'],
+    sets: ['open', 'receivable', 'completesWhenPaid', 'called'],
   },
   repossessed: {
     moves: ['active', 'written_off'],
     needsReason: true,
-    sets: ['receivable'],
+    sets: ['receivable', 'voidsPromises'],
   },
   completed: {
     moves: [],
     needsReason: false,
-    sets: [],
+    sets: ['paidInFull', 'refusesPaymentsWithoutBalance'],
   },
   written_off: {
     moves: [],
     needsReason: true,
-    sets: ['closed', 'completesWhenPaid'],
+    sets: ['closed', 'completesWhenPaid', 'voidsPromises'],
     posts: 'account_written_off',
   },
   cancelled: {
     moves: [],
     needsReason: true,
-    sets: ['closed', 'saleUndone', 'unsold'],
+    sets: ['closed', 'saleUndone', 'unsold', 'voidsPromises', 'refusesPaymentsWithoutBalance'],
     posts: 'account_cancelled',
   },
 };
@@ -95,6 +105,11 @@ export function statusesIn(set: StatusSet): AccountStatus[] {
 export function isStatusIn(status: AccountStatus, set: StatusSet): boolean {
   const sets: readonly StatusSet[] = STATUS_TABLE[status].sets;
   return sets.includes(set);
+}
+
+/** Whether the items of an account fall due: none before the activation, and no more after the account is closed. */
+export function dueRuleOf(status: AccountStatus): { activated: boolean; closed: boolean } {
+  return { activated: !isStatusIn(status, 'awaitingActivation'), closed: isStatusIn(status, 'closed') };
 }
 
 /** The statuses to which staff can change an account with this status. */
@@ -121,8 +136,16 @@ export function moneyEventOf(status: AccountStatus): StatusRow['posts'] {
   return STATUS_TABLE[status].posts;
 }
 
+/**
+ * The money event of a change of status. A change from completed back to written off posts nothing, because the loss was posted
+ * before.
+ */
+export function moneyEventOfMove(from: AccountStatus, to: AccountStatus): StatusRow['posts'] {
+  return isStatusIn(from, 'paidInFull') ? undefined : moneyEventOf(to);
+}
+
 export function eventOfMove(from: AccountStatus, to: AccountStatus) {
-  if (from === 'completed') return 'account.reopened';
+  if (isStatusIn(from, 'paidInFull')) return 'account.reopened';
   if (to === 'active')
     return isStatusIn(from, 'awaitingActivation') ? 'account.activated' : 'account.reactivated';
   if (to === 'pending')

@@ -1,8 +1,3 @@
-import type { AccountStatus } from '../../core/database/tables.ts';
-
-/** The statuses of the accounts in the call list, unless a filter names others. */
-export const CALLED_STATUSES: readonly AccountStatus[] = ['active', 'suspended', 'defaulted'];
-
 export const SHOWN = ['to_call', 'hidden', 'all'] as const;
 export type Shown = (typeof SHOWN)[number];
 

@@ -1,13 +1,13 @@
 import { type Static, Type } from 'typebox';
 import { Account } from '../../accounts/schema.ts';
-import { ACCOUNT_STATUSES } from '../../accounts/status/rules.ts';
+import { ACCOUNT_STATUSES, statusesIn } from '../../accounts/status/rules.ts';
 import { examplesOf } from '../../core/http/envelope.ts';
 import { Choice, DateText, Id, Money, Nullable, Timestamp } from '../../core/http/fields.ts';
 import { defineList } from '../../core/lists/query.ts';
 import { CALL_RESULTS } from '../calls/rules.ts';
 import { Call, CallWarning, Lease } from '../calls/schema.ts';
 import { CustomerPromise } from '../promises/schema.ts';
-import { CALLED_STATUSES, LATENESS, MAX_ASSIGNED, SHOWN } from './rules.ts';
+import { LATENESS, MAX_ASSIGNED, SHOWN } from './rules.ts';
 
 const Customer = Type.Object(
   { id: Id, name: Type.String(), phone: Type.String(), secondPhone: Nullable(Type.String()) },
@@ -116,7 +116,7 @@ export const callListList = defineList(
   'a.metadata',
 );
 
-export const CALL_LIST_DESCRIPTION = `Late accounts with the statuses ${CALLED_STATUSES.join(', ')}, or with those of \`filter[status]\`. The longest late come first with \`sort=nextDueDate:asc\`, which an index returns. \`after\` avoids counting all rows. A sort by \`lastCalledAt\` lists only accounts that were called; with \`filter[lastCalledAt][isnull]=true\`, it lists only the others, in the order in which they were created.`;
+export const CALL_LIST_DESCRIPTION = `Late accounts with the statuses ${statusesIn('called').join(', ')}, or with those of \`filter[status]\`. The longest late come first with \`sort=nextDueDate:asc\`, which an index returns. \`after\` avoids counting all rows. A sort by \`lastCalledAt\` lists only accounts that were called; with \`filter[lastCalledAt][isnull]=true\`, it lists only the others, in the order in which they were created.`;
 
 const FormAccount = Type.Object(
   {

@@ -8,7 +8,7 @@ import type { CallResult, UserRole } from '../../core/database/tables.ts';
 import { fetchPage } from '../../core/lists/page.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
-import { CALLED_STATUSES, type Lateness, MAX_FORM_ACCOUNTS, type Shown } from './rules.ts';
+import { type Lateness, MAX_FORM_ACCOUNTS, type Shown } from './rules.ts';
 
 const ENTRIES = sql`from accounts a left join call_states s on s.account_id = a.id`;
 const SELECT_ENTRIES = sql<ShownAccountRow>`${SELECT_SHOWN} left join call_states s on s.account_id = a.id`;
@@ -60,7 +60,7 @@ export function listEntries(db: Db, query: ListPlan & CallListFilters, day: Plai
       lateness === 'past_due' ? isPastDue(day) : isLate(day),
       hasStatus
         ? sql<boolean>`a.status not in ${literalList(statusesIn('awaitingActivation'))}`
-        : sql<boolean>`a.status in ${literalList(CALLED_STATUSES)}`,
+        : sql<boolean>`a.status in ${literalList(statusesIn('called'))}`,
       ...conditionOfShown(shown, day),
       ...(isByCall ? [sql<boolean>`s.last_called_at is not null`] : []),
       ...(isNeverCalled ? [sql<boolean>`s.last_called_at is null`] : []),
@@ -89,7 +89,7 @@ export async function findFormAccounts(
     where a.id = ${accountId} or (
       a.customer_id = any(array(
         select c.id from customers c where c.phone = any(${phones}::text[]) or c.second_phone = any(${phones}::text[])))
-      and ${isLate(day)} and a.status in ${literalList(CALLED_STATUSES)})
+      and ${isLate(day)} and a.status in ${literalList(statusesIn('called'))})
     order by a.id <> ${accountId}, a.id limit ${MAX_FORM_ACCOUNTS}`.execute(db);
   return rows;
 }

@@ -1,6 +1,6 @@
 import { balanceOf } from '../../accounts/ledger/rules.ts';
 import { position, termsOf, usualInstalment } from '../../accounts/schedule/rules.ts';
-import { isStatusIn } from '../../accounts/status/rules.ts';
+import { dueRuleOf, isStatusIn } from '../../accounts/status/rules.ts';
 import type { AccountStatus, JudgedPromiseState } from '../../core/database/tables.ts';
 import { invalidField } from '../../core/http/errors.ts';
 import { addDays, compareDates, type PlainDate } from '../../core/values/dates.ts';
@@ -57,10 +57,10 @@ export function promiseLimitsOf(
   day: PlainDate,
 ): PromiseLimits | undefined {
   const { status } = row;
-  if (!isStatusIn(status, 'open') || isStatusIn(status, 'awaitingActivation')) return undefined;
+  if (!isStatusIn(status, 'called')) return undefined;
   const paidMinor = BigInt(row.paid_minor);
   const terms = termsOf(row);
-  const { arrearsMinor } = position(terms, { paidMinor, today: day, closed: false, activated: true });
+  const { arrearsMinor } = position(terms, { paidMinor, today: day, ...dueRuleOf(status) });
   const balanceMinor = balanceOf({ status, totalMinor: BigInt(row.total_minor), paidMinor });
   if (balanceMinor <= 0n) return undefined;
   return limitsOf({ instalmentMinor: usualInstalment(terms), arrearsMinor, balanceMinor }, day);

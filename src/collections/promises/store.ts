@@ -1,15 +1,13 @@
 import { type RawBuilder, sql } from 'kysely';
+import { statusesIn } from '../../accounts/status/rules.ts';
 import type { Db, Tx } from '../../core/database/db.ts';
 import { literalList } from '../../core/database/literal-list.ts';
-import type { AccountStatus, JudgedPromiseState } from '../../core/database/tables.ts';
+import type { JudgedPromiseState } from '../../core/database/tables.ts';
 import { fetchPage } from '../../core/lists/page.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
 import { addDays, type PlainDate } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
 import { JUDGED_AGAIN_DAYS, type PromiseState } from './rules.ts';
-
-/** A promise for an account with one of these statuses at the end of its date is void. */
-const VOID_STATUSES: readonly AccountStatus[] = ['cancelled', 'written_off', 'repossessed'];
 
 /**
  * SQL `with recursive versions …` for the payment of an id and those that it corrects, one after another: a correction is a new payment,
@@ -102,7 +100,7 @@ export function stateOn(day: PlainDate): RawBuilder<PromiseState> {
     when facts.replaced_at is not null then case
       when ${IS_WHOLE} then 'kept' when ended.was_missed then 'broken' else 'replaced' end
     when p.due_on >= ${sql.lit(day)}::date then 'open'
-    when facts.status_then in ${literalList(VOID_STATUSES)} then 'void'
+    when facts.status_then in ${literalList(statusesIn('voidsPromises'))} then 'void'
     when ${IS_WHOLE} then 'kept'
     when money.collected_minor > 0 then 'partly_kept'
     else 'broken' end)`;

@@ -34,9 +34,14 @@ export function csvText(value: string): string {
   return FORMULA.test(value) || LONG_NUMBER.test(value) ? `'${line}` : line;
 }
 
-const FORMULA = /^[\s\u00a0\u200b\ufeff]*[=+@\uff1d\uff0b\uff0d\uff20\t\r\n-]/;
-const FORMULA_WITHIN = /([,;|\t])(?=["\s\u00a0\u200b\ufeff]*[=+@\uff1d\uff0b\uff0d\uff20-])/g;
-const LONG_NUMBER = /^\s*(0[0-9]+|[0-9]{16,})\s*$/;
+// For use inside `[…]`, in the syntax that JavaScript and PostgreSQL share. They do not use \s, which differs between the two.
+export const SPACE = String.raw`\t-\r \u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000\ufeff`;
+/** The characters that start a formula. */
+export const OPERATOR = String.raw`=+@\uff0b\uff0d\uff1d\uff20-`;
+
+const FORMULA = new RegExp(String.raw`^[${SPACE}]*[\t\r\n${OPERATOR}]`);
+const FORMULA_WITHIN = new RegExp(String.raw`([,;|\t])(?=["${SPACE}]*[${OPERATOR}])`, 'g');
+const LONG_NUMBER = new RegExp(`^[${SPACE}]*(0[0-9]+|[0-9]{16,})[${SPACE}]*$`);
 
 function quoted(text: string): string {
   return `"${text.replaceAll('"', '""')}"`;

@@ -1,3 +1,4 @@
+import type { AccountStatus } from '../../core/database/tables.ts';
 import { unreachable } from '../../core/http/errors.ts';
 import type { Language } from '../../core/http/fields.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
@@ -30,8 +31,8 @@ interface Words {
   cancelled: string;
   missing(amount: string): string;
   writtenOff(amount: string): string;
-  suspended: string;
-  repossessed: string;
+  /** Further sentences, for accounts of some statuses. */
+  notes: Partial<Record<AccountStatus, string>>;
 }
 
 const WORDS: Record<Language, Words> = {
@@ -55,8 +56,7 @@ const WORDS: Record<Language, Words> = {
     missing: (amount) =>
       `${amount} is missing, because a payment was reversed after its credit had left the account`,
     writtenOff: (amount) => `${amount} is unpaid and was written off`,
-    suspended: 'The account is suspended.',
-    repossessed: 'The product was taken back.',
+    notes: { suspended: 'The account is suspended.', repossessed: 'The product was taken back.' },
   },
   sw: {
     deposit: (amount) => `malipo ya awali ${amount}`,
@@ -77,8 +77,7 @@ const WORDS: Record<Language, Words> = {
     missing: (amount) =>
       `${amount} inakosekana, kwa sababu malipo yalibatilishwa baada ya salio lake kuhamishwa`,
     writtenOff: (amount) => `${amount} haijalipwa na imefutwa vitabuni`,
-    suspended: 'Akaunti imesimamishwa.',
-    repossessed: 'Bidhaa imerudishwa.',
+    notes: { suspended: 'Akaunti imesimamishwa.', repossessed: 'Bidhaa imerudishwa.' },
   },
 };
 
@@ -147,8 +146,8 @@ function sentenceOf(
 ): string {
   const text = parts.filter((part) => part !== null).join('; ');
   const sentence = `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
-  if (status === 'suspended') return `${sentence} ${words.suspended}`;
-  return status === 'repossessed' ? `${sentence} ${words.repossessed}` : sentence;
+  const note = words.notes[status];
+  return note === undefined ? sentence : `${sentence} ${note}`;
 }
 
 /** 1,500.00 becomes 1,500; 1,500.50 stays. */

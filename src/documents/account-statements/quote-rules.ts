@@ -8,7 +8,7 @@ import {
   type Terms,
   totalOf,
 } from '../../accounts/schedule/rules.ts';
-import { isStatusIn, isToComplete, statusOn } from '../../accounts/status/rules.ts';
+import { dueRuleOf, isStatusIn, isToComplete, statusOn } from '../../accounts/status/rules.ts';
 import type { AccountStatus } from '../../core/database/tables.ts';
 import { addDays, type PlainDate } from '../../core/values/dates.ts';
 import { type Minor, maxMinor, minMinor } from '../../core/values/money.ts';
@@ -51,11 +51,9 @@ export function quoteOf(
 ): Quote {
   const { terms, paidMinor } = account;
   const status = statusOn(account.status, terms.activationDate, date);
-  const activated = !isStatusIn(status, 'awaitingActivation');
-  const closed = isStatusIn(status, 'closed');
   const isSaleUndone = isStatusIn(status, 'saleUndone');
   const total = totalOf(terms);
-  const positionOf = (paid: Minor) => position(terms, { paidMinor: paid, today: date, closed, activated });
+  const positionOf = (paid: Minor) => position(terms, { paidMinor: paid, today: date, ...dueRuleOf(status) });
   const current = positionOf(paidMinor);
   const before = dueBy(terms, addDays(date, -1)) - paidMinor;
   const overdueMinor = current.arrearsMinor === 0n ? 0n : maxMinor(before, 0n);

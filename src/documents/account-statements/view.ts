@@ -1,7 +1,7 @@
 import { formatAccountNumber } from '../../accounts/account-number-rules.ts';
 import type { AccountRow } from '../../accounts/ledger/rules.ts';
 import { termsOf } from '../../accounts/schedule/rules.ts';
-import { isStatusIn, statusOn } from '../../accounts/status/rules.ts';
+import { dueRuleOf, isStatusIn, statusOn } from '../../accounts/status/rules.ts';
 import { getAccountRow } from '../../accounts/store.ts';
 import { type Context, today } from '../../core/context.ts';
 import type { Tx } from '../../core/database/db.ts';
@@ -105,7 +105,7 @@ function statementFrom(
   period: StatementPeriod,
 ): AccountStatement {
   const present = statusOn(account.status, account.activation_date, period.to);
-  const activated = !isStatusIn(present, 'awaitingActivation');
+  const { activated } = dueRuleOf(present);
   const statement = statementOf({ terms: termsOf(account), activated, events, money }, period);
   const isPast = compareDates(period.to, day) < 0 && activated;
   return {

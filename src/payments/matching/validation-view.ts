@@ -46,6 +46,5 @@ export async function validatePayment(
 
 /** A cancelled account owes something only if a payment was reversed after its money had been refunded. */
 function owesNothing(account: AccountRow): boolean {
-  if (account.status === 'completed') return true;
-  return isStatusIn(account.status, 'saleUndone') && balanceOf(booksOf(account)) === 0n;
+  return isStatusIn(account.status, 'refusesPaymentsWithoutBalance') && balanceOf(booksOf(account)) === 0n;
 }

@@ -13,7 +13,8 @@ import {
 } from '../../../test/support/decisions.ts';
 import { STATUS_MODEL, STATUSES, statusesWhere } from '../../../test/support/status-model.ts';
 import type { KnownNotification, KnownPayment, Notification } from '../posting/rules.ts';
-import { disclosesAll, isUntouched, repeats } from './repeat-rules.ts';
+import { isUntouched } from '../posting/rules.ts';
+import { disclosesAll, repeats } from './repeat-rules.ts';
 import { asFlags, readableColumns } from './rules.ts';
 
 // Unless a row says otherwise, a stranger pays 400 with the number of account A, and 400 are the amount of all that is known.

@@ -2,8 +2,9 @@ import { PAID_UNTIL } from '../../accounts/schedule/store.ts';
 import { BALANCE } from '../../accounts/store.ts';
 import type { Currency } from '../../core/context.ts';
 import { inUnits } from '../../core/database/copy-pool.ts';
+import { OPERATOR } from '../../core/values/csv.ts';
 import { type Column, FILE_NAMES, type FileName, FORMAT, VERSION_COLUMN } from '../format-rules.ts';
-import { NEEDS_GUARD, NEEDS_GUARD_AFTER, OPERATOR } from '../spreadsheet-guard-rules.ts';
+import { NEEDS_GUARD, NEEDS_GUARD_AFTER } from '../spreadsheet-guard-rules.ts';
 
 interface Source {
   from: string;
@@ -231,7 +232,7 @@ function cellOf(column: Column, value: string, { decimals }: Currency): string {
 }
 
 /** `guarded` of spreadsheet-guard-rules.ts in SQL. `regexp_replace` is slow, so it runs only for texts with an operator. */
-function guarded(value: string): string {
+export function guarded(value: string): string {
   const inside = `case when ${value} ~ ${literal(`[${OPERATOR}]`)}
     then regexp_replace(${value}, ${literal(NEEDS_GUARD_AFTER)}, '\\1''', 'g') else ${value} end`;
   return `case when ${value} ~ ${literal(NEEDS_GUARD)} then '''' else '' end || ${inside}`;

@@ -6,7 +6,13 @@ import {
   type NewEntry,
 } from '../../accounts/ledger/rules.ts';
 import { type Position, position, type Terms, totalOf } from '../../accounts/schedule/rules.ts';
-import { isStatusIn, isToComplete, moneyEventOf, statusOn } from '../../accounts/status/rules.ts';
+import {
+  dueRuleOf,
+  isStatusIn,
+  isToComplete,
+  moneyEventOfMove,
+  statusOn,
+} from '../../accounts/status/rules.ts';
 import { SYSTEM } from '../../core/context.ts';
 import type { AccountStatus, StatusCause } from '../../core/database/tables.ts';
 import { compareDates, later, type PlainDate } from '../../core/values/dates.ts';
@@ -230,7 +236,7 @@ function moneyEventFor(item: HistoryItem, accountId: number, status: AccountStat
         contra: [{ ledgerAccount: 'clearing', amountMinor: -amountMinor, paymentMethodId }],
       };
     case 'change': {
-      const event = item.status === null || status === 'completed' ? undefined : moneyEventOf(item.status);
+      const event = item.status === null ? undefined : moneyEventOfMove(status, item.status);
       if (!event || item.status === status) return undefined;
       const movement = { kind: event === 'account_cancelled' ? ('cancel' as const) : ('write_off' as const) };
       return { ...base, event, movements: [{ accountId, movement }] };
@@ -316,10 +322,10 @@ function statusProblem(
     problem: `is not possible${account}: ${paid} of ${total} is paid`,
     allowed: 'completed only for an account that is paid in full',
   });
-  if (final.status === 'completed' && final.paid_minor < Number(final.total_minor))
+  if (isStatusIn(final.status, 'paidInFull') && final.paid_minor < Number(final.total_minor))
     return notPaid(` for account ${externalId}`);
   if (status === null || status === final.status || status === given) return undefined;
-  if (status === 'completed') return notPaid('');
+  if (isStatusIn(status, 'paidInFull')) return notPaid('');
   if (hasChanges) {
     return {
       ...place,
@@ -350,8 +356,7 @@ function compare(
   const at: Position = position(terms, {
     paidMinor,
     today: source.asOf,
-    closed: isStatusIn(status, 'closed'),
-    activated: !isStatusIn(status, 'awaitingActivation'),
+    ...dueRuleOf(status),
   });
   const textOf = (value: Minor | number | string) =>
     typeof value === 'bigint' ? minorToText(value, decimals) : String(value);

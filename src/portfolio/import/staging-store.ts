@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { closedBeforeActivation } from '../../accounts/status/rules.ts';
+import { closedBeforeActivation, statusesIn } from '../../accounts/status/rules.ts';
 import type { Tx } from '../../core/database/db.ts';
 import { literalList } from '../../core/database/literal-list.ts';
 import type { AccountStatus, Frequency, StatusCause } from '../../core/database/tables.ts';
@@ -74,10 +74,10 @@ export async function deriveRows(tx: Tx, { today, timeZone, writesRows }: Stagin
       (1, 'active', a.activation_date, null, null,
         a.activation_date > o.opened_on and a.activation_date <= ${today}::date and (a.status in ${CLOSED_BEFORE_ACTIVATION}) is not true),
       (2, a.status, a.status_since, a.status_reason,
-        case when a.status = 'suspended' and p.auto_suspend then 'non_payment' end,
-        a.status_since is not null and a.status <> 'completed'
+        case when a.status in ${literalList(statusesIn('reactivatedWhenPaid'))} and p.auto_suspend then 'non_payment' end,
+        a.status_since is not null and a.status not in ${literalList(statusesIn('paidInFull'))}
           and not (a.status = 'active' and a.activation_date <= ${today}::date)
-          and not (a.status = 'pending' and a.activation_date > o.opened_on))
+          and not (a.status in ${literalList(statusesIn('awaitingActivation'))} and a.activation_date > o.opened_on))
     ) as c (step, status, changed_on, reason, cause, is_needed)
     where c.is_needed and not exists (select from new_account_changes h where h.account = a.external_id)`.execute(
     tx,
