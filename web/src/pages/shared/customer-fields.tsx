@@ -1,5 +1,6 @@
 import type { Schemas } from '../../api/paths.ts';
-import { LANGUAGES, type MessageKey, t } from '../../i18n/index.ts';
+import type { fields } from '../../i18n/en/fields.ts';
+import { LANGUAGES, t } from '../../i18n/index.ts';
 import { type FormValues, SelectField, TextField } from '../../ui/form.tsx';
 
 /** The optional texts of a customer. The customer's page shows them, and its dialog and a sale have a field for each of them. */
@@ -11,7 +12,7 @@ export const CUSTOMER_TEXTS = {
 } as const satisfies Partial<Record<keyof Schemas['CustomerChanges'], TextProps>>;
 
 interface TextProps {
-  label: Extract<MessageKey, `field.${string}`>;
+  label: keyof typeof fields;
   type?: 'tel' | 'email';
   inputMode?: 'tel' | 'email';
   maxLength?: number;
