@@ -15,9 +15,12 @@ import { booksOf } from '../../accounts/ledger/rules.ts';
 import { type Actor, SYSTEM } from '../../core/context.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import {
+  type AlikePayment,
   type Confirmation,
   type EarlierPayment,
   findCashWarnings,
+  findWarnings,
+  MAX_NAMED_PAYMENTS,
   PAYMENT_WARNINGS,
   type PaymentWarningCode,
   refuseUnconfirmed,
@@ -680,5 +683,81 @@ describe('the confirmation of warnings', () => {
     const key: Actor = { ...SYSTEM, role: 'api_key', apiKey: { id: 1, permissions: ['payments:record'] } };
     expect(refusal(null, { actor: key })?.details).not.toHaveProperty('balance');
     expect(refusal(null, { actor: key })?.details).toHaveProperty('warnings', BOTH);
+  });
+});
+
+describe('the warnings of a manual payment', () => {
+  // 600 are owed.
+  const BOOKS = booksOf(accountRow({ paid_minor: 3_000, receivable_minor: 600 }));
+  const MANUAL = {
+    actor: { ...SYSTEM, userId: 5, role: 'finance' } as Actor,
+    accountId: 7,
+    amountMinor: 400n,
+    transactionRef: 'SKB2XQ19ZT',
+    paymentDate: '2026-11-02' as PlainDate,
+  };
+  const alike = (fields: Partial<AlikePayment> = {}): AlikePayment => ({
+    id: 1,
+    account_id: 7,
+    amount_minor: 400,
+    payment_date: '2026-11-02' as PlainDate,
+    reference_key: null,
+    ...fields,
+  });
+  const found = (
+    fields: Partial<typeof MANUAL> | { transactionRef: null },
+    stored: AlikePayment[] = [],
+    earlier: AlikePayment[] = [],
+  ) => findWarnings({ ...MANUAL, ...fields }, BOOKS, stored, earlier).warnings;
+  /** The ids of the payments that are alike. Undefined without this warning. */
+  const idsOf = (...known: Parameters<typeof found>) =>
+    found(...known).find(({ code }) => code === 'same_payment')?.paymentIds;
+
+  it('are none up to the balance, if no payment is alike', () => {
+    expect(found({})).toEqual([]);
+    expect(found({ amountMinor: 600n })).toEqual([]);
+  });
+
+  it('say that the amount is above the balance', () => {
+    expect(found({ amountMinor: 601n })).toEqual([
+      { code: 'above_balance', message: PAYMENT_WARNINGS.above_balance, paymentIds: [] },
+    ]);
+  });
+
+  it('name the payments that are alike, the newest first: those of the batch before those that are stored', () => {
+    const stored = [alike({ id: 9 }), alike({ id: 8 })];
+    expect(found({}, stored)).toEqual([
+      { code: 'same_payment', message: PAYMENT_WARNINGS.same_payment, paymentIds: [9, 8] },
+    ]);
+    expect(idsOf({}, stored, [alike({ id: 11 }), alike({ id: 12 })])).toEqual([12, 11, 9, 8]);
+    expect(found({ amountMinor: 700n }, stored).map(({ code }) => code)).toEqual([
+      'above_balance',
+      'same_payment',
+    ]);
+  });
+
+  it('name no payment of the batch on another account, with another amount or on another day', () => {
+    for (const other of [
+      { account_id: 8 },
+      { amount_minor: 401 },
+      { payment_date: '2026-11-03' as PlainDate },
+    ])
+      expect(idsOf({}, [], [alike(other)])).toBeUndefined();
+  });
+
+  it('name a payment of the batch unless both have references, and these are different', () => {
+    expect(idsOf({}, [], [alike({ reference_key: 'SKB2XQ19ZT' })])).toEqual([1]);
+    expect(idsOf({ transactionRef: 'skb2xq19zt' }, [], [alike({ reference_key: 'SKB2XQ19ZT' })])).toEqual([
+      1,
+    ]);
+    expect(idsOf({ transactionRef: null }, [], [alike({ reference_key: 'SKB2XQ19ZT' })])).toEqual([1]);
+    expect(idsOf({}, [], [alike({ reference_key: 'OTHER' })])).toBeUndefined();
+  });
+
+  it('name the newest ten, and none to a caller who may not read payments', () => {
+    const stored = Array.from({ length: MAX_NAMED_PAYMENTS + 1 }, (_, n) => alike({ id: 20 - n }));
+    expect(found({}, stored)[0]?.paymentIds).toEqual(stored.slice(0, 10).map(({ id }) => id));
+    const key: Actor = { ...SYSTEM, role: 'api_key', apiKey: { id: 1, permissions: ['payments:record'] } };
+    expect(idsOf({ actor: key }, stored)).toEqual([]);
   });
 });
