@@ -35,6 +35,11 @@ describe('the period of a commission', () => {
     expect(wrong(() => checkPeriod(period, day('2026-05-31')))).toEqual(problems);
     expect(wrong(() => checkPeriod(period, day('2026-05-01')))).toEqual(problems);
   });
+
+  it('is refused with the name of the present month', () => {
+    const refusal = refusalOf(() => checkPeriod('2026-06', day('2026-05-31')));
+    expect(refusal?.message).toContain('must not be after 2026-05, the present month');
+  });
 });
 
 describe('the sales of a period', () => {

@@ -44,4 +44,9 @@ describe('the number of a receipt', () => {
       expect(readWrittenReceiptNumber(text)).toBeUndefined();
     expect(number).not.toBe('R421');
   });
+
+  it('is no part of a longer text', () => {
+    for (const text of [`${formatReceiptNumber(42)}X`, `${formatReceiptNumber(42)} and more`])
+      expect(readReceiptNumber(text)).toBe('malformed');
+  });
 });
