@@ -37,7 +37,7 @@ describe('a search for accounts', () => {
 
   it('for a phone number finds the customers with it', () => {
     expect(search('0712 345 678')?.customers?.phone).toBe('+254712345678');
-    // Each of its words is short, but the whole number is not.
+    // Its parts are short, but they are one word.
     expect(search('07/12/34/56/78')?.customers?.phone).toBe('+254712345678');
   });
 

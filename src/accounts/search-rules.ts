@@ -24,7 +24,7 @@ export function readAccountSearch(
   if (words.length === 0) return undefined;
   const id = readAccountNumber(text);
   const phone = readPhone(text, phoneRegion);
-  const isSelective = phone !== undefined || words.some((word) => word.length >= SHORTEST_WORD);
+  const isSelective = words.some((word) => word.length >= SHORTEST_WORD);
   return {
     ranges: [...(id === undefined ? [] : [[id, id] satisfies IdRange]), ...accountsBeginningWith(text)],
     customers: searchesCustomers && isSelective ? { words, phone } : undefined,

@@ -20,6 +20,7 @@ import {
   type Slice,
   type Standing,
   scheduleItems,
+  scheduleRuns,
   type Terms,
   termsOf,
 } from './rules.ts';
@@ -639,5 +640,51 @@ describe('scheduleItems', () => {
       }),
       RUNS,
     );
+  });
+});
+
+describe('scheduleRuns', () => {
+  const terms: Terms = {
+    depositMinor: 1_000n,
+    instalmentMinor: 500n,
+    instalmentCount: 4,
+    frequency: 'weekly',
+    graceDays: 0,
+    activationDate: date('2026-11-02'),
+  };
+  /** The items of each run, its state and its sums, on the day of the second instalment. */
+  const runsOf = (paidMinor: bigint) =>
+    scheduleRuns(
+      scheduleItems(terms, { paidMinor, today: date('2026-11-16'), closed: false, activated: true }),
+    ).map(
+      ({ first, last, state, paidMinor: paid, amountMinor }) =>
+        `${first.index}..${last.index} ${state} ${paid}/${amountMinor}`,
+    );
+
+  it('folds neighbouring instalments of one state, but not the deposit', () => {
+    expect(runsOf(3_000n)).toEqual(['0..0 paid 1000/1000', '1..4 paid 2000/2000']);
+    expect(runsOf(2_000n)).toEqual(['0..0 paid 1000/1000', '1..2 paid 1000/1000', '3..4 upcoming 0/1000']);
+    expect(runsOf(0n)).toEqual([
+      '0..0 overdue 0/1000',
+      '1..1 overdue 0/500',
+      '2..2 due 0/500',
+      '3..4 upcoming 0/1000',
+    ]);
+  });
+
+  it('has an instalment that is paid in part as a run of its own', () => {
+    expect(runsOf(2_700n)).toEqual([
+      '0..0 paid 1000/1000',
+      '1..3 paid 1500/1500',
+      '4..4 partly_paid 200/500',
+    ]);
+    const closed = scheduleRuns(
+      scheduleItems(terms, { paidMinor: 1_200n, today: date('2026-11-16'), closed: true, activated: true }),
+    );
+    expect(closed.map(({ first, last }) => [first.index, last.index])).toEqual([
+      [0, 0],
+      [1, 1],
+      [2, 4],
+    ]);
   });
 });
