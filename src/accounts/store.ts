@@ -107,6 +107,7 @@ export function lockAccountsToActivate(tx: Tx, day: PlainDate, limit: number): P
     .where(sql<boolean>`status in ${literalList(statusesIn('awaitingActivation'))}`)
     .where('activation_date', '<=', day)
     .orderBy('activation_date')
+    .orderBy('id')
     .limit(limit)
     .forNoKeyUpdate()
     .skipLocked()

@@ -3,12 +3,8 @@ import { nationalDigits } from '../core/values/phone.ts';
 import { foldForSearch, nationalIdKey } from './rules.ts';
 import { type CustomerValues, customerFields } from './schema.ts';
 
-/** A customer, with the declared fields that are known. */
-export type SearchableCustomer = Partial<CustomerValues> &
-  Pick<CustomerValues, 'email' | 'phone' | 'secondPhone' | 'nationalId'>;
-
 /** The text that searches look in. It also contains the phones in national form, and the national id without punctuation. */
-export function searchText(customer: SearchableCustomer): string {
+export function searchText(customer: CustomerValues): string {
   const { email, phone, secondPhone, nationalId } = customer;
   const declared = namesWith(customerFields, 'searched').map((name) => customer[name]);
   const idKey = nationalId === null ? null : nationalIdKey(nationalId);

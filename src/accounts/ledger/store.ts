@@ -4,6 +4,7 @@ import type { Tx } from '../../core/database/db.ts';
 import { insertRows, rowsAsJson } from '../../core/database/rows.ts';
 import { run } from '../../core/database/statements.ts';
 import type { DB } from '../../core/database/tables.ts';
+import { STATUS_CHANGE_COLUMNS } from '../status/store.ts';
 import type { AccountRow, LedgerRows } from './rules.ts';
 
 const ACCOUNTS = 'select * from accounts where id = any($1::bigint[]) order by id';
@@ -82,16 +83,7 @@ const WRITTEN = {
     'processed_at',
   ],
   idempotency_keys: ['caller', 'path', 'key', 'body_hash', 'status', 'answer'],
-  account_status_changes: [
-    'account_id',
-    'from_status',
-    'to_status',
-    'reason',
-    'cause',
-    'actor_user_id',
-    'api_key_id',
-    'changed_on',
-  ],
+  account_status_changes: STATUS_CHANGE_COLUMNS,
 } as const satisfies { [T in keyof Omit<LedgerRows['rows'], 'changes'>]-?: readonly (keyof DB[T])[] };
 
 type WrittenTable = keyof typeof WRITTEN;

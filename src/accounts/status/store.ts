@@ -1,6 +1,6 @@
 import { type Insertable, sql } from 'kysely';
 import type { Db, Tx } from '../../core/database/db.ts';
-import { rowsAsJson } from '../../core/database/rows.ts';
+import { insertRows, rowsAsJson } from '../../core/database/rows.ts';
 import { run } from '../../core/database/statements.ts';
 import type { AccountStatus, AccountStatusChanges, Row, StatusCause } from '../../core/database/tables.ts';
 import { fetchPage } from '../../core/lists/page.ts';
@@ -31,11 +31,23 @@ export async function updateStatuses(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
+/** The columns of a status change that are written. */
+export const STATUS_CHANGE_COLUMNS = [
+  'account_id',
+  'from_status',
+  'to_status',
+  'reason',
+  'cause',
+  'actor_user_id',
+  'api_key_id',
+  'changed_on',
+] as const satisfies readonly (keyof AccountStatusChanges)[];
+
 export async function insertStatusChanges(
   tx: Tx,
   changes: Insertable<AccountStatusChanges>[],
 ): Promise<void> {
-  await tx.insertInto('account_status_changes').values(changes).execute();
+  await run(tx, insertRows('account_status_changes', STATUS_CHANGE_COLUMNS, '$1'), [rowsAsJson(changes)]);
 }
 
 /** Finds, for each account, what its earlier changes say about its present status. The transaction has locked the accounts. */

@@ -15,8 +15,9 @@ export function payPlanRoutes(api: Api, context: Context): void {
     ...described,
     read: { access: 'catalogue:read', query: payPlanList.query },
     async list(query) {
+      const { activationDate = today(context) } = query;
       const page = await listPayPlans(db, query);
-      return { ...page, rows: page.rows.map((row) => show(row, query.activationDate)) };
+      return { ...page, rows: page.rows.map((row) => show(row, activationDate)) };
     },
     creation: { access: 'catalogue:write', body: NewPayPlan, errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'] },
     create: async (txContext, actor, body) => show(await createPayPlan(txContext, actor, body)),

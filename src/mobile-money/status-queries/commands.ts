@@ -13,7 +13,7 @@ import { insertRejected } from '../../payments/notifications/store.ts';
 import { methodCodeOf } from '../../payments/provider-name-rules.ts';
 import { providerActor } from '../../payments/rules.ts';
 import { type Attempt, addJob, jobOf } from '../../platform/jobs/queue.ts';
-import { ProviderApiError, type StatusAnswer } from '../providers/provider.ts';
+import { LONGEST_CALL_SECONDS, ProviderApiError, type StatusAnswer } from '../providers/provider.ts';
 import { type ProviderApis, STATUS_PROVIDER } from '../providers/registry.ts';
 import { nextTryAt } from '../providers/retry-rules.ts';
 import { answerUrl, MAX_TRANSACTION_ID_LENGTH, shortened } from '../providers/rules.ts';
@@ -27,11 +27,11 @@ import {
 import type { NewStatusQuery } from './schema.ts';
 import {
   type AskableRow,
+  claimUnsent,
   deleteEndedQueries,
   findAskableNotification,
   findAskablePayment,
   findOpenQueryId,
-  findUnsent,
   findUnsentIds,
   insertQuery,
   lockQuery,
@@ -136,7 +136,7 @@ function notAskable(message: string): AppError {
   return new AppError('VALIDATION_ERROR', message, { status: 409 });
 }
 
-/** Adds a job for each status query whose sending failed, or whose job a restore has lost. @returns the number of jobs. */
+/** Adds a job for each status query whose sending failed or was interrupted. @returns the number of jobs. */
 export async function queueUnsentQueries({ db, clock }: Context): Promise<number> {
   const ids = await findUnsentIds(db, clock.now(), BATCH_SIZE);
   for (const id of ids) await addJob(db, jobOf(SEND_QUERY_TASK, id));
@@ -155,7 +155,8 @@ export async function sendStatusQuery(
   { signal }: Pick<Attempt, 'signal'>,
 ): Promise<void> {
   const { db, clock, config } = context;
-  const row = await findUnsent(db, id, clock.now());
+  const now = clock.now();
+  const row = await claimUnsent(db, id, now, new Date(now.getTime() + LONGEST_CALL_SECONDS * 1_000));
   if (!row) return;
   const source = apis.get(row.provider)?.status;
   if (!source)
@@ -179,12 +180,8 @@ async function recordSent({ db, clock }: Context, id: number, conversationId: st
   await inTransaction(db, async (tx) => {
     const row = await lockQuery(tx, id);
     if (!row) return;
-    await updateQuery(tx, id, {
-      sent_at: clock.now(),
-      send_attempts: row.send_attempts + 1,
-      conversation_id: conversationId,
-      next_send_at: null,
-    });
+    const changes = { sent_at: clock.now(), conversation_id: conversationId, next_send_at: null };
+    await updateQuery(tx, id, changes);
   });
 }
 
@@ -196,11 +193,10 @@ async function recordUnsent(
   await inTransaction(db, async (tx) => {
     const row = await lockQuery(tx, id);
     if (row?.state !== 'requested') return;
-    const attempts = row.send_attempts + 1;
-    const nextAt = nextTryAt(attempts, retryAfterSeconds, clock.now());
-    await updateQuery(tx, id, { send_attempts: attempts, next_send_at: nextAt, message: shortened(message) });
+    const nextAt = nextTryAt(row.send_attempts, retryAfterSeconds, clock.now());
     const isFinal = problem === 'refused' || problem === 'unauthorized' || isTooLateToSend(row, nextAt);
     if (isFinal) await end(tx, row, 'failed', clock.now(), { message });
+    else await updateQuery(tx, id, { next_send_at: nextAt, message: shortened(message) });
   });
 }
 

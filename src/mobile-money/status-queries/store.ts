@@ -61,13 +61,19 @@ export async function findOpenQueryId(tx: Tx, provider: string, transactionRef: 
   return row?.id;
 }
 
-/** @returns undefined if the status query is not due to be sent. */
-export async function findUnsent(db: Db, id: number, now: Date): Promise<StatusQueryRow | undefined> {
+/** Claims a status query that is due to be sent. Nobody else can claim it before `leasedUntil`. */
+export async function claimUnsent(
+  db: Db,
+  id: number,
+  now: Date,
+  leasedUntil: Date,
+): Promise<StatusQueryRow | undefined> {
   const row = await db
-    .selectFrom('status_queries')
-    .selectAll()
+    .updateTable('status_queries')
+    .set({ next_send_at: leasedUntil, send_attempts: sql`send_attempts + 1` })
     .where('id', '=', id)
     .where(sql<boolean>`next_send_at <= ${now}`)
+    .returningAll()
     .executeTakeFirst();
   return row as StatusQueryRow | undefined;
 }

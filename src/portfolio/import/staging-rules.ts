@@ -2,7 +2,7 @@ import { columnOf } from '../../core/declared-fields.ts';
 import { emailKey } from '../../core/values/email.ts';
 import { referenceKey } from '../../core/values/reference.ts';
 import { nationalIdKey } from '../../customers/rules.ts';
-import { customerFields } from '../../customers/schema.ts';
+import { type CustomerValues, customerFields } from '../../customers/schema.ts';
 import { searchText } from '../../customers/search-text-rules.ts';
 import { type Column, FILE_NAMES, type FileName, FORMAT, type Kind } from '../format-rules.ts';
 
@@ -24,7 +24,8 @@ export const DERIVED: Readonly<
       if (!first_name || !last_name || !phone) return null;
       const declared = Object.keys(customerFields).map((name) => [name, row[columnOf(name)]]);
       return searchText({
-        ...Object.fromEntries(declared),
+        // The files contain only the fields that are declared with `file`. The others have no value yet.
+        ...(Object.fromEntries(declared) as CustomerValues),
         ...{ phone, secondPhone: second_phone, email, nationalId: national_id },
       });
     },

@@ -43,7 +43,11 @@ type KnownCustomer = Pick<
   'id' | 'firstName' | 'lastName' | 'phone' | 'kycStatus' | 'kycReviewPending'
 >;
 
-const PART_OF: Readonly<Partial<Record<FieldName, Part>>> = {
+const PART_OF: Readonly<Record<Exclude<FieldName, CustomerText>, Part>> = {
+  firstName: 'customer',
+  lastName: 'customer',
+  phone: 'customer',
+  language: 'customer',
   verificationType: 'identity',
   documentNumber: 'identity',
   productId: 'account',
@@ -54,6 +58,10 @@ const PART_OF: Readonly<Partial<Record<FieldName, Part>>> = {
   transactionRef: 'payment',
   paymentDate: 'payment',
 };
+
+function isCustomerText(name: FieldName): name is CustomerText {
+  return name in CUSTOMER_TEXTS;
+}
 
 export interface Sale {
   id: number;
@@ -137,7 +145,7 @@ export function discardSale(id: number): void {
 export function keepTyped(id: number, typed: Sale['typed']): void {
   change(id, (sale) => {
     const changed = (Object.keys(typed) as FieldName[]).filter((name) => typed[name] !== sale.typed[name]);
-    const parts = changed.map((name) => PART_OF[name] ?? 'customer');
+    const parts = changed.map((name) => (isCustomerText(name) ? 'customer' : PART_OF[name]));
     if (changed.includes('payplanId') && sale.typed.amount) parts.push('payment');
     return {
       typed: { ...sale.typed, ...typed },
