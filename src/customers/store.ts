@@ -8,7 +8,7 @@ import { type AppError, duplicate } from '../core/http/errors.ts';
 import { type ExternalValues, takenExternalId } from '../core/http/external-ids.ts';
 import { columnList, fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
-import { likeLiteral } from '../core/lists/sql.ts';
+import { hidden, likeLiteral } from '../core/lists/sql.ts';
 import { emailKey } from '../core/values/email.ts';
 import { nationalDigits, phoneSha256 } from '../core/values/phone.ts';
 import { nationalIdKey } from './rules.ts';
@@ -150,14 +150,21 @@ export function listCustomers(db: Db, plan: ListPlan, words: string[], phone?: s
     select: sql`select ${columnList(COLUMNS)} from customers c`,
     from: sql`from customers c`,
     where: customerMatches(words, phone),
+    isSearch: plan.isPlain && words.some(isIndexed),
   });
+}
+
+/** Whether the trigram index finds the customers that have the word. */
+function isIndexed(word: string): boolean {
+  return word.length >= 3;
 }
 
 /** The conditions of a search for customers c. The parameters are those of `listCustomers`. */
 export function customerMatches(words: readonly string[], phone?: string): RawBuilder<boolean>[] {
-  const hasWords = words.map(
-    (word) => sql<boolean>`search_key(c.search_text) like ${`%${likeLiteral(word)}%`}`,
-  );
+  const hasWords = words.map((word) => {
+    const pattern = `%${likeLiteral(word)}%`;
+    return sql<boolean>`search_key(c.search_text) like ${isIndexed(word) ? hidden(pattern) : pattern}`;
+  });
   if (phone === undefined) return hasWords;
   return [
     sql<boolean>`(c.phone = ${phone} or c.second_phone = ${phone} or ${sql.join(hasWords, sql` and `)})`,

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { inTransaction } from '../../src/core/database/transactions.ts';
 import { fetchPage, type ListSource } from '../../src/core/lists/page.ts';
 import type { ListPlan } from '../../src/core/lists/query.ts';
+import { listCustomers } from '../../src/customers/store.ts';
 import { useService } from '../support/harness.ts';
 
 /** How lists read their rows and totals from PostgreSQL. */
@@ -136,4 +137,38 @@ describe('the number of all rows', () => {
       expect((await fetchPage(service.context.db, planOf(number, 100), source)).pagination.total).toBe(total);
     },
   );
+});
+
+describe('a search of customers', () => {
+  it('is planned for no word, and uses the index although it was first planned for an empty table', async () => {
+    await inTransaction(service.context.db, async (tx) => {
+      const plan: ListPlan = {
+        ...{ filters: [], isPlain: true, page: 1, limit: 20 },
+        order: [{ field: { name: 'id', kind: 'id', column: 'c.id' }, direction: 'desc' }],
+      };
+      const totalOf = async (...words: string[]) => (await listCustomers(tx, plan, words)).pagination.total;
+      for (let n = 0; n < 10; n++) expect(await totalOf(`nobody${n}`)).toBe(0);
+      await sql`
+        insert into customers (first_name, last_name, phone, phone_sha256, search_text)
+        select 'Grace', 'N' || n, '+254' || 700000000 + n, sha256(n::text::bytea), 'grace n' || n
+        from generate_series(1, 10000) n`.execute(tx);
+      // Autovacuum does both within a minute.
+      await sql`select gin_clean_pending_list('customers_search_key')`.execute(tx);
+      await sql`analyze customers`.execute(tx);
+      expect([await totalOf('grace'), await totalOf('n9999'), await totalOf('nobody')]).toEqual([
+        10_000, 1, 0,
+      ]);
+      for (let n = 0; n < 10; n++) expect(await totalOf('grace', `n999${n}`)).toBe(1);
+
+      const { rows: statements } = await sql<{ name: string; generic: number }>`
+        select name, generic_plans as generic from pg_prepared_statements
+        where statement like '%with found as materialized%' and statement not like '%pg_prepared_statements%'
+        order by length(statement)`.execute(tx);
+      const [ofOneWord, ofTwoWords] = statements;
+      expect(ofTwoWords?.generic).toBe(5); // PostgreSQL always plans the first five executions.
+      const explain = `explain execute ${ofOneWord?.name}('%nobody%', 0, 20)`;
+      const { rows: lines } = await sql.raw<{ 'QUERY PLAN': string }>(explain).execute(tx);
+      expect(lines.map((line) => line['QUERY PLAN']).join('\n')).toContain('on customers_search_key');
+    });
+  });
 });

@@ -28,6 +28,12 @@ export interface ListSource<Row, Sum extends string = never> extends ListColumns
    * one plan is good for frequent and for rare values.
    */
   inOrderOfIndex?: boolean;
+  /**
+   * Whether an index finds the matching rows of a search, and `where` hides the searched values from the planner (`hidden` in sql.ts).
+   * The statement then finds all rows first. PostgreSQL reuses its plan, because this plan does not depend on the values, until the
+   * table is analyzed again.
+   */
+  isSearch?: boolean;
   /** For a list with totals: the SQL of each sum in minor units, an aggregate over the rows of `from`. */
   sums?: Readonly<Record<Sum, RawBuilder<unknown>>>;
 }
@@ -67,7 +73,9 @@ export async function fetchPage<Row, Sum extends string = never>(
       ? await findAfter(db, plan, plan.after, source)
       : plan.totals && source.sums
         ? await findWithSums(db, plan, source, source.sums)
-        : await findNumbered(db, plan, source, select);
+        : source.isSearch
+          ? await findSearched(db, plan, source)
+          : await findNumbered(db, plan, source, select);
   return { ...found, rows: found.rows.map(read) };
 }
 
@@ -162,6 +170,32 @@ async function findNumbered<Row>(
     const all = counted?.total ?? 0;
     return rows.length === 0 ? Math.min(all, skipped) : Math.max(all, skipped + rows.length);
   }
+}
+
+/** Reads the page and the total in one statement, which evaluates the conditions once for each row. */
+async function findSearched<Row>(
+  db: Db,
+  plan: ListPlan,
+  source: ListSource<Row, string>,
+): Promise<Omit<Page<Row>, 'sums'>> {
+  const { order, page, limit } = plan;
+  const id = order.at(-1)?.field;
+  if (!id) throw new Error('The order of the list does not end with the id.');
+  const where = whereOf([...conditionsOf(plan, source), ...(source.where ?? [])]);
+  const skipped = (page - 1) * limit;
+  const { rows } = await sql<{ rows: Row[]; total: number }>`
+    with found as materialized (
+      select ${columnOf(id, source)} as found_id, row_number() over (order by ${orderOf(plan, source)}) as place
+      ${source.from} ${where})
+    select coalesce(page.rows, '[]') as rows, (select count(*) from found) as total
+    from (select json_agg(row) as rows from (
+      ${source.select} join found on found_id = ${columnOf(id, source)}
+      where place > ${skipped}::bigint and place <= ${skipped + limit}::bigint order by place) as row) as page`.execute(
+    db,
+  );
+  const [found] = rows;
+  if (!found) throw new Error('The statement of a list returned no row.');
+  return { rows: found.rows, pagination: pageNumbers(page, limit, found.total) };
 }
 
 /**

@@ -39,6 +39,11 @@ export function orderOf({ order }: Pick<ListPlan, 'order'>, columns: ListColumns
   return sql.join(keys);
 }
 
+/** A text that the planner cannot see, so that PostgreSQL makes one plan for all values. */
+export function hidden(text: string): RawBuilder<unknown> {
+  return sql`(select ${text}::text)`;
+}
+
 /** The SQL condition for rows that come after the row with these sort values. */
 export function isAfter(
   order: ListOrder,
