@@ -101,7 +101,7 @@ describe('the time of a row', () => {
 describe('instalments', () => {
   it('are computed only by the schedule and the pay plans', () => {
     const formula =
-      /instalments_due_by|\bnext_due_date\(|paid_to_instalments|item_date|addPeriods|(deposit|instalment)(_minor|Minor|_count|Count)\)? [*+-] |[*+-] [\w.(]*(deposit|instalment)(_minor|Minor|_count|Count)/;
+      /instalments_due_by|\bnext_due_date\(|paid_to_instalments|item_date|addPeriods|(deposit|instalment)(_minor|Minor)\)? [*+-] |[*+-] [\w.(]*(deposit|instalment)(_minor|Minor)/;
     // Descriptions in schemas name the formula.
     const owner = /^src\/(accounts\/schedule|catalogue\/pay-plans|core\/values)\/|schema[.]ts$/;
     const lines = sources.flatMap(({ path, text }) => text.split('\n').map((line) => ({ path, line })));
