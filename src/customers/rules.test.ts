@@ -25,6 +25,7 @@ describe('searchText', () => {
   const customer = {
     firstName: 'Émile',
     lastName: 'Otieno',
+    language: 'en' as const,
     email: 'E.Otieno@Example.com',
     phone: '+254712345678',
     secondPhone: '+254733111222',

@@ -11,8 +11,7 @@ const ACCOUNTS = 'select * from accounts where id = any($1::bigint[]) order by i
 
 /**
  * Locks accounts in the order of their ids, and waits while another transaction has locked one. payments/locks.ts states the order
- * of all locks. `no key update` does not block foreign keys, so inserts that refer to an
- * account never wait.
+ * of all locks. `no key update` does not block foreign keys, so inserts that refer to an account never wait.
  */
 export async function lockAccounts(tx: Tx, ids: readonly number[]): Promise<Map<number, AccountRow>> {
   if (ids.length === 0) return new Map();

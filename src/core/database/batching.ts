@@ -154,7 +154,8 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
       await delay(Math.min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * entry.timesMissed));
     }
     entry.timesMissed += 1;
-    waiting.unshift(entry);
+    if (entry.timesMissed === 1) waiting.unshift(entry);
+    else waiting.push(entry); // Items whose locks are held for long do not delay the others.
     startBatches();
   }
 

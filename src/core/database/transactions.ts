@@ -56,7 +56,7 @@ class PipelinedTransaction extends Transaction<DB> {
  */
 export async function sendWithCommit(
   tx: Tx,
-  statements: readonly { text: string; values: readonly unknown[] }[],
+  statements: readonly { text: string; values: readonly (string | number | readonly number[])[] }[],
 ): Promise<void> {
   if (tx instanceof PipelinedTransaction) {
     for (const { text, values } of statements) tx.send(text, values).catch(() => {}); // The commit throws the error.

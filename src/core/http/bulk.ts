@@ -361,10 +361,7 @@ function outcomesOf<Data>(
  * @throws the error if it is unknown whether the item was created. The call then fails, and a repeat of the call returns the
  * outcome.
  */
-function errorOf(
-  request: FastifyRequest,
-  result: { error: unknown } | undefined,
-): AppError {
+function errorOf(request: FastifyRequest, result: { error: unknown } | undefined): AppError {
   if (!result) throw new Error('An item of the bulk call has no result.');
   const { error } = result;
   const known = knownError(error);

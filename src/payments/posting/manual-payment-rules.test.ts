@@ -708,7 +708,7 @@ describe('the warnings of a manual payment', () => {
     fields: Partial<typeof MANUAL> | { transactionRef: null },
     stored: AlikePayment[] = [],
     earlier: AlikePayment[] = [],
-  ) => findWarnings({ ...MANUAL, ...fields }, BOOKS, stored, earlier).warnings;
+  ) => findWarnings({ ...MANUAL, ...fields }, BOOKS, stored, earlier);
   /** The ids of the payments that are alike. Undefined without this warning. */
   const idsOf = (...known: Parameters<typeof found>) =>
     found(...known).find(({ code }) => code === 'same_payment')?.paymentIds;

@@ -95,10 +95,15 @@ function decide(
     cashCeilingMinor,
   } = config;
   const settings = { currency, timeZone, region, agentBackdatingDays, cashCeilingMinor, now: clock.now() };
-  const decision =
-    'manual' in item
-      ? decideManual(item.manual, item.keep, reads, earlier, settings)
-      : decideNotification(item.notification, reads, earlier, settings);
+  let decision: Decision;
+  try {
+    decision =
+      'manual' in item
+        ? decideManual(item.manual, item.keep, reads, earlier, settings)
+        : decideNotification(item.notification, reads, earlier, settings);
+  } catch (error) {
+    return { result: { error } }; // The others of the batch are still posted.
+  }
   if (!decision.event) return decision;
   const refusal = postEvent(earlier.books, decision.event);
   if (refusal) return refuse(refusal);
@@ -144,6 +149,7 @@ async function takeAndRead(tx: Tx, { config }: Context, items: readonly PaymentT
         tx,
         interpreted.flatMap(({ interpretations }) => interpretations ?? []),
       ),
+      // After the locks of the accounts, so that no other transaction can post another such payment.
       findAlikePayments(
         tx,
         items.map((item) => ('manual' in item ? item.manual : undefined)),
@@ -189,7 +195,9 @@ async function takeAndRead(tx: Tx, { config }: Context, items: readonly PaymentT
     const accountId = accountOf(item);
     const names = missedNames[at] ?? [];
     const key = 'manual' in item ? item.keep?.key : undefined;
-    const payment = paymentsOf(item).find((id) => !payments.has(id));
+    // As in the decision: a payment that has become changeable since the first reads is not locked.
+    const transaction = knownNow.get(item) ?? known.get(item) ?? UNKNOWN_TRANSACTION;
+    const payment = changeablePayments(item, transaction, matchOf(item)).find((id) => !payments.has(id));
     const missed =
       (key && names.find((name) => name === lockNameOf(key))) ??
       names[0] ??
@@ -203,7 +211,6 @@ async function takeAndRead(tx: Tx, { config }: Context, items: readonly PaymentT
       notNow.set(item, missed ?? 'the ids');
       continue;
     }
-    const transaction = knownNow.get(item) ?? known.get(item) ?? UNKNOWN_TRANSACTION;
     const sameExternalId = byExternalId.get(externalKeyOf(item) ?? '');
     const answer = key && answers[keyed.findIndex((one) => one.item === item)];
     reads.set(item, {

@@ -28,6 +28,7 @@ export function openPostingQueue(context: Context): PostingQueue {
   return createBatcher<PaymentToPost, Outcome>({
     run: (batch) => postBatch(context, batch),
     errorOfMissed: async (item, lock) => {
+      if (lock.startsWith(UNIQUE_VALUE)) return unavailable(new Error(lock), 1);
       const key = 'manual' in item ? item.keep?.key : undefined;
       return key && lock === lockNameOf(key) ? stillRunning(context.db, MISSED) : unavailable(MISSED, 1);
     },
@@ -40,6 +41,8 @@ export function openPostingQueue(context: Context): PostingQueue {
   });
 }
 
+/** What a payment missed whose row PostgreSQL refused as a duplicate. The words of PostgreSQL follow. */
+const UNIQUE_VALUE = 'another transaction has stored a value that must be unique: ';
 const MISSED = new Error('another transaction has locked the reference, the key, the account or the payment');
 
 /** Whether a payment was not posted because another transaction held one of its locks for too long. */
@@ -60,9 +63,9 @@ async function postBatch(
     return await inTransaction(context.db, (tx) => post(tx, context, batch), { startsWithReads: true });
   } catch (error) {
     const [item, ...others] = batch;
-    // An instance of an older version, which does not call `takeFreeNames`, has posted the same reference or key: try again.
-    if (item && others.length === 0 && violatedUnique(error))
-      return { done: new Map(), notNow: new Map([[item, item.locks[0] ?? 'a unique value']]) };
+    // Another instance has stored the same reference or key without the lock of its name, as old versions do: try again.
+    if (item && others.length === 0 && error instanceof Error && violatedUnique(error))
+      return { done: new Map(), notNow: new Map([[item, `${UNIQUE_VALUE}${error.message}`]]) };
     throw error;
   }
 }
