@@ -5,6 +5,7 @@ import { buildApp } from '../../src/app.ts';
 import { createHorizonReader } from '../../src/changes/events/feed-horizon.ts';
 import type { Config } from '../../src/core/context.ts';
 import type { Db } from '../../src/core/database/db.ts';
+import { openPostingQueue } from '../../src/payments/posting/queue-commands.ts';
 import { openPools } from '../../src/start/pools.ts';
 import { newAccount, pay, useService, waitingForLock, whileHolding } from '../support/harness.ts';
 import { createCaller } from '../support/http.ts';
@@ -83,9 +84,10 @@ const countNow = () => count(service.context.db);
 /** Starts an instance with these pools. */
 async function startWith({ config, pools }: Awaited<ReturnType<typeof openOther>>) {
   const { testClock, ...parts } = service.parts;
+  const context = { ...service.context, config, db: pools.db };
   const app = buildApp({
     ...{ ...parts, ...pools, horizon: createHorizonReader(pools.db) },
-    context: { ...service.context, config, db: pools.db },
+    context: { ...context, queue: openPostingQueue(context) },
   });
   onTestFinished(() => app.close());
   return createCaller(`${await app.listen({ host: '127.0.0.1', port: 0 })}/api`);
