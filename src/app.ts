@@ -47,7 +47,7 @@ import { statusQueryRoutes } from './mobile-money/status-queries/routes.ts';
 import { cashRoutes } from './payments/cash/routes.ts';
 import { cashLeftBehind } from './payments/cash/view.ts';
 import { notificationRoutes } from './payments/notifications/routes.ts';
-import type { PostingContext } from './payments/posting/queue-commands.ts';
+import type { PostingContext } from './payments/posting/open-posting-queue.ts';
 import { reconciliationRoutes } from './payments/reconciliations/routes.ts';
 import { paymentRoutes } from './payments/routes.ts';
 import { describeApi } from './platform/api-docs/description.ts';

@@ -1,29 +1,29 @@
 import pLimit from 'p-limit';
 import { activateDueAccounts } from './accounts/commands.ts';
-import { suspendLateAccounts } from './accounts/status/suspension-commands.ts';
-import { deleteOldEvents } from './changes/events/commands.ts';
+import { suspendLateAccounts } from './accounts/status/suspend-late-accounts.ts';
+import { deleteOldEvents } from './changes/events/delete-old-events.ts';
 import { deleteOldDeliveries } from './changes/webhook-endpoints/delivery-store.ts';
-import { judgePromises } from './collections/promises/commands.ts';
+import { judgePromises } from './collections/promises/judge-promises.ts';
 import type { CopyPool } from './core/database/copy-pool.ts';
 import type { Connection } from './core/database/db.ts';
 import type { Replica } from './core/database/replica.ts';
 import { deleteOldAnswers } from './core/http/idempotency.ts';
 import type { Log } from './core/log.ts';
 import { expireDocuments } from './customers/kyc/commands.ts';
-import { readCoverage } from './mobile-money/lost-notifications/coverage-commands.ts';
-import { PULL_TASK, pullPayments, queueDuePulls } from './mobile-money/lost-notifications/pull-commands.ts';
+import { PULL_TASK, pullPayments, queueDuePulls } from './mobile-money/lost-notifications/pull-payments.ts';
 import type { PullKey } from './mobile-money/lost-notifications/pull-store.ts';
+import { readCoverage } from './mobile-money/lost-notifications/read-coverage.ts';
 import {
   explainGaps,
   watchNotifications,
   watchSilence,
-} from './mobile-money/lost-notifications/watch-commands.ts';
-import { findUnansweredPaid, postPaidRequests } from './mobile-money/payment-requests/answer-commands.ts';
+} from './mobile-money/lost-notifications/watch-notifications.ts';
+import { findUnansweredPaid, postPaidRequests } from './mobile-money/payment-requests/receive-answer.ts';
 import {
   queueUnfinishedStatements,
   STATEMENT_TASK,
   workOnStatement,
-} from './mobile-money/provider-statements/commands.ts';
+} from './mobile-money/provider-statements/work-on-statement.ts';
 import { openProviderApis, type ProviderApis } from './mobile-money/providers/registry.ts';
 import {
   deleteOldQueries,
@@ -32,13 +32,13 @@ import {
   SEND_QUERY_TASK,
   sendStatusQuery,
 } from './mobile-money/status-queries/commands.ts';
-import { retryPendingNotifications } from './payments/notifications/retry-commands.ts';
-import { repairPhones } from './payments/phone-repair/commands.ts';
-import type { PostingContext } from './payments/posting/queue-commands.ts';
+import { retryPendingNotifications } from './payments/notifications/retry-pending-notifications.ts';
+import { repairPhones } from './payments/phone-repair/repair-phones.ts';
+import type { PostingContext } from './payments/posting/open-posting-queue.ts';
 import { type JobQueue, startJobQueue, type Task } from './platform/jobs/queue.ts';
 import { deleteAbandonedFiles, IMPORT_TASK, queueUnfinishedImports } from './portfolio/import/commands.ts';
-import { workOnImport } from './portfolio/import/job-commands.ts';
-import { checkBooksUnattended, PROOF_TASK, queueDailyCheck } from './reports/proof/commands.ts';
+import { workOnImport } from './portfolio/import/work-on-import.ts';
+import { checkBooksUnattended, PROOF_TASK, queueDailyCheck } from './reports/proof/check-books-unattended.ts';
 import { endOutdatedApprovals } from './staff/approvals/commands.ts';
 import {
   deleteExpiredRefreshTokens,

@@ -13,8 +13,11 @@ import { PACKAGE_ROOT } from './core/package-root.ts';
 import { systemClock } from './core/values/dates.ts';
 import { addDemoCompany } from './demo/company.ts';
 import { type Jobs, startJobs } from './jobs.ts';
-import { type RequestWorker, startRequestWorker } from './mobile-money/payment-requests/worker-commands.ts';
-import { openPostingQueue } from './payments/posting/queue-commands.ts';
+import {
+  type RequestWorker,
+  sendPaymentRequests,
+} from './mobile-money/payment-requests/send-payment-requests.ts';
+import { openPostingQueue } from './payments/posting/open-posting-queue.ts';
 import { DOCS_PATH } from './platform/api-docs/pages.ts';
 import { startEmbeddedPostgres } from './platform/embedded-postgres/supervisor.ts';
 import { createSettableClock } from './platform/test-clock/settable-clock.ts';
@@ -97,7 +100,7 @@ export async function startService(config: Config): Promise<Service> {
   const address = await app.listen({ host: config.HOST, port: config.PORT });
   jobs = startJobs(context, { connection: direct, copies: pools.copies, replica: pools.replica }, log);
   dispatcher = startDispatcher(context, horizon, log);
-  requestWorker = startRequestWorker(context, log);
+  requestWorker = sendPaymentRequests(context, log);
   log.info({ version, node: process.version, database: databaseKind(config), address }, 'Started');
   for (const line of welcome(address, config, { migrations, isNew, consoleFolder })) log.info(line);
 

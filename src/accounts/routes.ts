@@ -1,6 +1,7 @@
+import type { ConcurrencyLimit } from '../core/concurrency-limit.ts';
 import { type Actor, type Context, today } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
-import type { LongReads } from '../core/database/long-reads.ts';
+import type { SnapshotReads } from '../core/database/snapshot-reads.ts';
 import { actorOf, callerOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { bulkRoute, createMissing } from '../core/http/bulk.ts';
@@ -10,7 +11,6 @@ import { externalIdRoutes } from '../core/http/external-id-routes.ts';
 import { type ChoiceText, IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
 import { totalsOf, withSlowTotals } from '../core/lists/totals.ts';
-import type { SharedSlots } from '../core/shared-slots.ts';
 import { Approval } from '../staff/approvals/schema.ts';
 import { SENT_FOR_APPROVAL, sentForApproval } from '../staff/approvals/view.ts';
 import { formatAccountNumber } from './account-number-rules.ts';
@@ -38,9 +38,9 @@ import { searchOf, toAccount, toSchedule } from './view.ts';
 
 export interface AccountParts {
   /** For opening many accounts. */
-  slots: SharedSlots;
+  slots: ConcurrencyLimit;
   /** For totals. */
-  summaries: LongReads;
+  summaries: SnapshotReads;
 }
 
 export function accountRoutes(api: Api, context: Context, { slots, summaries }: AccountParts): void {

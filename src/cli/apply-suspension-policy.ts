@@ -1,11 +1,11 @@
 import { formatAccountNumber } from '../accounts/account-number-rules.ts';
-import { suspendLateAccounts } from '../accounts/status/suspension-commands.ts';
+import { suspendLateAccounts } from '../accounts/status/suspend-late-accounts.ts';
 import { describeLateness } from '../accounts/status/suspension-rules.ts';
 import { type AccountToSuspend, findAccountsToSuspend } from '../accounts/status/suspension-store.ts';
 import { findAutoSuspendPlanIds } from '../catalogue/pay-plans/store.ts';
 import { type Context, today } from '../core/context.ts';
 import { businessDay } from '../core/values/dates.ts';
-import { readCoverage } from '../mobile-money/lost-notifications/coverage-commands.ts';
+import { readCoverage } from '../mobile-money/lost-notifications/read-coverage.ts';
 import { readArguments, runCommand, withDatabase } from './connect.ts';
 
 const USAGE =

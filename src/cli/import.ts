@@ -8,7 +8,6 @@ import { AppError } from '../core/http/errors.ts';
 import { createLog } from '../core/log.ts';
 import { FILE_NAMES, type FileName } from '../portfolio/format-rules.ts';
 import { createImport, startWork, storeFile } from '../portfolio/import/commands.ts';
-import { workOnImport } from '../portfolio/import/job-commands.ts';
 import type { ImportWork } from '../portfolio/import/rules.ts';
 import {
   findAllProblems,
@@ -16,6 +15,7 @@ import {
   type ImportRow,
   listFirstDifferences,
 } from '../portfolio/import/store.ts';
+import { workOnImport } from '../portfolio/import/work-on-import.ts';
 import { readArguments, reportLostConnection, runCommand, UsageError, withDatabase } from './connect.ts';
 
 const USAGE =

@@ -1,10 +1,10 @@
 import type { Config } from '../core/context.ts';
 import { type Connection, openDatabase } from '../core/database/db.ts';
-import { openLongReads } from '../core/database/long-reads.ts';
 import { sqlState } from '../core/database/postgres-errors.ts';
+import { openSnapshotReads } from '../core/database/snapshot-reads.ts';
 import { minorToText } from '../core/values/money.ts';
+import { recordResult, UNATTENDED_READS } from '../reports/proof/check-books-unattended.ts';
 import { type CheckedBooks, checkBooks } from '../reports/proof/checks-store.ts';
-import { recordResult, UNATTENDED_READS } from '../reports/proof/commands.ts';
 import type { Finding, Violation } from '../reports/proof/store.ts';
 import { currencyOf } from '../start/database-preparation.ts';
 import {
@@ -31,7 +31,7 @@ await runCommand(async (config) => {
   const { replica: isReplicaWanted } = readArguments(USAGE, { options: REPLICA_OPTION }).values;
   const { value, takenAtMs } = await withConnection(config, (connection) =>
     withReplica(config, { isReplicaWanted, primary: connection }, async (replica) => {
-      const verifier = openLongReads({
+      const verifier = openSnapshotReads({
         connection,
         replica,
         limits: config.limits,

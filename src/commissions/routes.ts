@@ -1,6 +1,6 @@
 import type { Actor, Context } from '../core/context.ts';
 import type { Db, Tx } from '../core/database/db.ts';
-import type { LongReads } from '../core/database/long-reads.ts';
+import type { SnapshotReads } from '../core/database/snapshot-reads.ts';
 import { actorOf, callerOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, ListEnvelope, ListWithTotals, ok, okList } from '../core/http/envelope.ts';
@@ -41,7 +41,7 @@ import { toCommission, toCommissionSummary, toMonth, toUnclaimedSale } from './v
 
 const OWN_ONLY = 'Agents see only the commissions of their own employee (`employeeId` in `GET /auth/me`).';
 
-export function commissionRoutes(api: Api, context: Context, summaries: LongReads): void {
+export function commissionRoutes(api: Api, context: Context, summaries: SnapshotReads): void {
   const {
     db,
     currency,

@@ -1,10 +1,10 @@
+import type { ConcurrencyLimit } from '../core/concurrency-limit.ts';
 import type { Context } from '../core/context.ts';
 import type { Api } from '../core/http/api.ts';
 import { bulkRoute, createMissing } from '../core/http/bulk.ts';
 import { changeRoute, getRoute, listAndCreateRoutes } from '../core/http/crud.ts';
 import { Envelope, ok } from '../core/http/envelope.ts';
 import { externalIdRoutes } from '../core/http/external-id-routes.ts';
-import type { SharedSlots } from '../core/shared-slots.ts';
 import { readPhone } from '../core/values/phone.ts';
 import {
   changeCustomer,
@@ -26,7 +26,7 @@ import {
 } from './schema.ts';
 import { findCustomer, listCustomers, lockCustomer } from './store.ts';
 
-export function customerRoutes(api: Api, context: Context, slots: SharedSlots): void {
+export function customerRoutes(api: Api, context: Context, slots: ConcurrencyLimit): void {
   const described = { path: '/customers', noun: 'customer', answer: Customer };
 
   listAndCreateRoutes(api, context, {

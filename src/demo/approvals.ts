@@ -3,7 +3,7 @@ import { refundCredit } from '../accounts/credit/commands.ts';
 import { type Actor, amountOf, type Context, SYSTEM, today } from '../core/context.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import { addDays } from '../core/values/dates.ts';
-import { reversePayment } from '../payments/reversal-commands.ts';
+import { reversePayment } from '../payments/reverse-payment.ts';
 import { approve, reject } from '../staff/approvals/commands.ts';
 import type { DoneOrRequested } from '../staff/approvals/rules.ts';
 import { addUser } from '../staff/users/commands.ts';

@@ -4,7 +4,7 @@ import { csvLine } from '../core/values/csv.ts';
 import { addDays, type PlainDate } from '../core/values/dates.ts';
 import type { FileName } from '../portfolio/format-rules.ts';
 import { createImport, startWork, storeFile } from '../portfolio/import/commands.ts';
-import { type ImportParts, workOnImport } from '../portfolio/import/job-commands.ts';
+import { type ImportParts, workOnImport } from '../portfolio/import/work-on-import.ts';
 
 /** What the imported customers bought, with amounts in whole units. */
 export interface ImportedPlan {

@@ -6,7 +6,7 @@ import { activateDueAccounts, changeAccount, openAccount } from '../accounts/com
 import { refundCredit } from '../accounts/credit/commands.ts';
 import { dueBy } from '../accounts/schedule/rules.ts';
 import { isStatusIn } from '../accounts/status/rules.ts';
-import { suspendLateAccounts } from '../accounts/status/suspension-commands.ts';
+import { suspendLateAccounts } from '../accounts/status/suspend-late-accounts.ts';
 import { createEmployee } from '../catalogue/employees/commands.ts';
 import { createPayPlan } from '../catalogue/pay-plans/commands.ts';
 import { type PlanTerms, totalMinor } from '../catalogue/pay-plans/rules.ts';
@@ -31,20 +31,20 @@ import {
 import { createCustomer } from '../customers/commands.ts';
 import { updateKyc } from '../customers/kyc/commands.ts';
 import { issueInvoice, voidInvoice } from '../documents/invoices/commands.ts';
-import { startStage, workOnStatement } from '../mobile-money/provider-statements/commands.ts';
-import { receiveStatement } from '../mobile-money/provider-statements/upload-commands.ts';
+import { receiveStatement } from '../mobile-money/provider-statements/receive-statement.ts';
+import { startStage, workOnStatement } from '../mobile-money/provider-statements/work-on-statement.ts';
 import { STATEMENT_PROVIDER } from '../mobile-money/providers/registry.ts';
 import { readNotification } from '../mobile-money/providers/rules.ts';
-import { assignPayment } from '../payments/assignment-commands.ts';
+import { assignPayment } from '../payments/assign-payment.ts';
 import { notificationToPost } from '../payments/notifications/rules.ts';
 import { insertRejected } from '../payments/notifications/store.ts';
 import { manualPaymentToPost } from '../payments/posting/manual-payment-rules.ts';
-import { post } from '../payments/posting/post-commands.ts';
-import { openPostingQueue } from '../payments/posting/queue-commands.ts';
+import { openPostingQueue } from '../payments/posting/open-posting-queue.ts';
+import { postPayments } from '../payments/posting/post-payments.ts';
 import type { Outcome, PaymentToPost } from '../payments/posting/rules.ts';
 import { methodCodeOf } from '../payments/provider-name-rules.ts';
-import { reconcile } from '../payments/reconciliations/commands.ts';
-import { reversePayment } from '../payments/reversal-commands.ts';
+import { reconcile } from '../payments/reconciliations/reconcile.ts';
+import { reversePayment } from '../payments/reverse-payment.ts';
 import type { SettableClock } from '../platform/test-clock/settable-clock.ts';
 import { addDemoCatalogue } from '../start/demo-catalogue.ts';
 import { addStaff, decideRequests, leaveRequests, type Staff } from './approvals.ts';
@@ -370,7 +370,7 @@ class DemoYear {
   private async post(items: readonly PaymentToPost[]): Promise<Outcome[]> {
     if (items.length === 0) return [];
     const { context } = this;
-    const { done } = await inTransaction(context.db, (tx) => post(tx, context, items), {
+    const { done } = await inTransaction(context.db, (tx) => postPayments(tx, context, items), {
       startsWithReads: true,
     });
     return items.map((item) => {

@@ -2,10 +2,10 @@ import type { Context } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import type { ApprovableAction } from '../staff/approvals/commands.ts';
 import { type ApprovalRow, paymentIdOf } from '../staff/approvals/rules.ts';
-import { unassignPayment } from './assignment-commands.ts';
-import { correctAmount } from './correction-commands.ts';
+import { unassignPayment } from './assign-payment.ts';
+import { correctAmount } from './correct-amount.ts';
 import { lockPaymentAndAccount } from './locks.ts';
-import { reversePayment } from './reversal-commands.ts';
+import { reversePayment } from './reverse-payment.ts';
 import type { Correction } from './schema.ts';
 
 /** The actions on payments that need approval above the approval limit. */

@@ -7,7 +7,7 @@ import { notFound } from '../core/http/errors.ts';
 import { containedKeys } from '../core/values/reference.ts';
 import { decideMatch } from './matching/rules.ts';
 import { findCandidates } from './matching/store.ts';
-import { storedToPost } from './notifications/reprocess-commands.ts';
+import { storedToPost } from './notifications/reprocess-notifications.ts';
 import { findReprocessable, lockNotifications } from './notifications/store.ts';
 import { locksOfReference } from './posting/rules.ts';
 import type { PaymentRow } from './rules.ts';
@@ -21,7 +21,7 @@ import { findPaymentRow, lockPaymentRows } from './store.ts';
  * 5. payment requests and approvals
  *
  * A statement that waits for a lock reads the past. So names are locked by statements of their own, and later statements read. The
- * posting queue waits for no lock (posting/post-commands.ts). `postNow` takes further locks only if they are free.
+ * posting queue waits for no lock (posting/post-payments.ts). `postNow` takes further locks only if they are free.
  */
 
 /**

@@ -2,9 +2,10 @@ import type { FastifyRequest } from 'fastify';
 import { formatAccountNumber } from '../accounts/account-number-rules.ts';
 import { AccountParams } from '../accounts/schema.ts';
 import { getAccountRow } from '../accounts/store.ts';
+import type { ConcurrencyLimit } from '../core/concurrency-limit.ts';
 import type { Actor } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
-import type { LongReads } from '../core/database/long-reads.ts';
+import type { SnapshotReads } from '../core/database/snapshot-reads.ts';
 import { actorOf, callerOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { BULK_DESCRIPTION, bulkRoute } from '../core/http/bulk.ts';
@@ -16,19 +17,18 @@ import { type ChoiceText, IdParams } from '../core/http/fields.ts';
 import { idempotencyKeyOf, repeatable, replay } from '../core/http/idempotency.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 import { totalsOf, withSlowTotals } from '../core/lists/totals.ts';
-import type { SharedSlots } from '../core/shared-slots.ts';
 import { mayDo } from '../rights.ts';
 import { Approval } from '../staff/approvals/schema.ts';
 import { findPendingApprovals } from '../staff/approvals/store.ts';
 import { pendingApprovalsOf, SENT_FOR_APPROVAL, sentForApproval } from '../staff/approvals/view.ts';
-import { assignPayment, unassignPayment } from './assignment-commands.ts';
-import { correctAmount } from './correction-commands.ts';
-import { changePayment, lockPayment } from './external-id-commands.ts';
+import { assignPayment, unassignPayment } from './assign-payment.ts';
+import { changePayment, lockPayment } from './change-payment.ts';
+import { correctAmount } from './correct-amount.ts';
 import { listUnmatched } from './matching/view.ts';
-import type { PostingContext } from './posting/queue-commands.ts';
-import { recordPayment, recordPayments } from './posting/record-commands.ts';
+import type { PostingContext } from './posting/open-posting-queue.ts';
+import { recordPayment, recordPayments } from './posting/record-payment.ts';
 import type { PaymentWarning } from './posting/warning-rules.ts';
-import { reversePayment } from './reversal-commands.ts';
+import { reversePayment } from './reverse-payment.ts';
 import type { PaymentRow } from './rules.ts';
 import {
   Assignment,
@@ -56,9 +56,9 @@ import { showPayments, toPayment } from './view.ts';
 
 export interface PaymentParts {
   /** For recording many payments. */
-  slots: SharedSlots;
+  slots: ConcurrencyLimit;
   /** For totals. */
-  summaries: LongReads;
+  summaries: SnapshotReads;
 }
 
 export function paymentRoutes(api: Api, context: PostingContext, { slots, summaries }: PaymentParts): void {

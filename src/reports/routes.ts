@@ -1,6 +1,6 @@
 import { type Context, today } from '../core/context.ts';
 import type { CopyPool } from '../core/database/copy-pool.ts';
-import type { LongReads, ReportReads } from '../core/database/long-reads.ts';
+import type { ReportReads, SnapshotReads } from '../core/database/snapshot-reads.ts';
 import { callerOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, examplesOf, ok, PagedEnvelope, Pagination } from '../core/http/envelope.ts';
@@ -17,7 +17,7 @@ import { summarizeAccounts } from './summary-view.ts';
 
 interface ReportParts {
   copies: CopyPool;
-  summaries: LongReads;
+  summaries: SnapshotReads;
   reports: ReportReads;
 }
 

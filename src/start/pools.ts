@@ -2,15 +2,15 @@ import type { Pool } from 'pg';
 import type { Config } from '../core/context.ts';
 import { type CopyPool, openCopyPool } from '../core/database/copy-pool.ts';
 import { type Connection, type Database, openDatabase } from '../core/database/db.ts';
-import {
-  type LongReads,
-  openLongReads,
-  openReportReads,
-  type ReportReads,
-} from '../core/database/long-reads.ts';
 import { createRefusedWrites, type RefusedWrites } from '../core/database/refused-writes.ts';
 import { openReplica, type Replica } from '../core/database/replica.ts';
 import { openRowStreams, type RowStreams } from '../core/database/row-streams.ts';
+import {
+  openReportReads,
+  openSnapshotReads,
+  type ReportReads,
+  type SnapshotReads,
+} from '../core/database/snapshot-reads.ts';
 import type { TestClock } from '../core/database/test-clock.ts';
 import { type DatabaseProbe, openDatabaseProbe } from '../platform/health/probe.ts';
 import { readMigrationNames } from '../platform/migrations/files.ts';
@@ -27,8 +27,8 @@ export interface Pools {
   pool: Pool;
   copies: CopyPool;
   streams: RowStreams;
-  verifier: LongReads;
-  summaries: LongReads;
+  verifier: SnapshotReads;
+  summaries: SnapshotReads;
   reports: ReportReads;
   /** Serves exports, proofs, summaries and payment reports. Undefined without DATABASE_REPLICA_URL. */
   replica: Replica | undefined;
@@ -97,13 +97,13 @@ export async function openPools(
         });
   const copies = openCopyPool({ ...optionsOf('copy'), replica });
   const streams = openRowStreams(optionsOf('list file'));
-  const verifier = openLongReads({
+  const verifier = openSnapshotReads({
     ...optionsOf('proof'),
     ...PROOF_READS,
     timeoutMs: limits.proofMs,
     replica,
   });
-  const summaries = openLongReads({
+  const summaries = openSnapshotReads({
     ...optionsOf('summary'),
     ...SUMMARY_READS,
     timeoutMs: limits.summaryMs,

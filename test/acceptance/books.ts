@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { Connection } from '../../src/core/database/db.ts';
-import { openLongReads } from '../../src/core/database/long-reads.ts';
+import { openSnapshotReads } from '../../src/core/database/snapshot-reads.ts';
 import { PROOF_READS } from '../../src/reports/proof/store.ts';
 import { expectChecksToPass } from '../support/books.ts';
 import { PATIENT } from '../support/waiting.ts';
@@ -8,7 +8,7 @@ import { runCli } from './process.ts';
 
 /** Runs every check of the books directly on the database of the running processes. */
 export async function expectBooksToHold(connection: Connection): Promise<void> {
-  const verifier = openLongReads({
+  const verifier = openSnapshotReads({
     connection,
     ...PROOF_READS,
     timeoutMs: PATIENT.proofMs,

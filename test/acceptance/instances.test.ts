@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { PROOF_TASK } from '../../src/reports/proof/commands.ts';
+import { PROOF_TASK } from '../../src/reports/proof/check-books-unattended.ts';
 import { notification } from '../support/http.ts';
 import { runStatement } from '../support/statements.ts';
 import { eventually } from '../support/waiting.ts';

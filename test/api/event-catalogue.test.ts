@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { activateDueAccounts } from '../../src/accounts/commands.ts';
 import { EVENT_TYPES, EVENTS, type EventType } from '../../src/changes/events/catalogue-schema.ts';
-import { judgePromises } from '../../src/collections/promises/commands.ts';
+import { judgePromises } from '../../src/collections/promises/judge-promises.ts';
 import { inSnapshot } from '../../src/core/database/transactions.ts';
 import { namesWith } from '../../src/core/declared-fields.ts';
 import { customerFields } from '../../src/customers/schema.ts';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type RawBuilder, sql } from 'kysely';
 import pg from 'pg';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { deleteOldEvents } from '../../src/changes/events/commands.ts';
+import { deleteOldEvents } from '../../src/changes/events/delete-old-events.ts';
 import { createFeed } from '../../src/changes/events/feed.ts';
 import {
   accountNow,

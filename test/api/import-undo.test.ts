@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { SYSTEM } from '../../src/core/context.ts';
-import { repairPhones } from '../../src/payments/phone-repair/commands.ts';
+import { repairPhones } from '../../src/payments/phone-repair/repair-phones.ts';
 import { startWork } from '../../src/portfolio/import/commands.ts';
-import { workOnImport } from '../../src/portfolio/import/job-commands.ts';
+import { workOnImport } from '../../src/portfolio/import/work-on-import.ts';
 import { move, pay, reverse, setToday, useJobs, useService, whileHolding } from '../support/harness.ts';
 import { expectProof, importAll, runImportJob } from '../support/imports.ts';
 import { eventually } from '../support/waiting.ts';

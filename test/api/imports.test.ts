@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { suspendLateAccounts } from '../../src/accounts/status/suspension-commands.ts';
+import { suspendLateAccounts } from '../../src/accounts/status/suspend-late-accounts.ts';
 import { SYSTEM } from '../../src/core/context.ts';
 import { deleteAbandonedFiles, startWork } from '../../src/portfolio/import/commands.ts';
-import { workOnImport } from '../../src/portfolio/import/job-commands.ts';
+import { workOnImport } from '../../src/portfolio/import/work-on-import.ts';
 import {
   move,
   notify,

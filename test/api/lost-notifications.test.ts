@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { pullPayments } from '../../src/mobile-money/lost-notifications/pull-commands.ts';
+import { pullPayments } from '../../src/mobile-money/lost-notifications/pull-payments.ts';
 import { createMobilemoneyApi } from '../../src/mobile-money/providers/mobilemoney-api.ts';
 import { mobilemoneyPull } from '../../src/mobile-money/providers/mobilemoney-pull.ts';
 import { expectBooksToBalance } from '../support/books.ts';

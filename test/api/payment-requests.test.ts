@@ -4,15 +4,15 @@ import { EVENT_TYPES, EVENTS, type EventType } from '../../src/changes/events/ca
 import {
   findUnansweredPaid,
   postPaidRequests,
-} from '../../src/mobile-money/payment-requests/answer-commands.ts';
-import { claimDue, type Step } from '../../src/mobile-money/payment-requests/store.ts';
+} from '../../src/mobile-money/payment-requests/receive-answer.ts';
 import {
   createRequestSteps,
   LEASE_SECONDS,
   type RequestSteps,
-  startRequestWorker,
-} from '../../src/mobile-money/payment-requests/worker-commands.ts';
-import { retryPendingNotifications } from '../../src/payments/notifications/retry-commands.ts';
+  sendPaymentRequests,
+} from '../../src/mobile-money/payment-requests/send-payment-requests.ts';
+import { claimDue, type Step } from '../../src/mobile-money/payment-requests/store.ts';
+import { retryPendingNotifications } from '../../src/payments/notifications/retry-pending-notifications.ts';
 import { openBook } from '../../tools/simulator/provider-api/book.ts';
 import type { Operation } from '../../tools/simulator/provider-api/operation.ts';
 import { startProviderApi } from '../../tools/simulator/provider-api/server.ts';
@@ -139,7 +139,7 @@ async function newAnsweredRequest(fields: object = {}) {
 
 /** Starts the worker, which takes the steps by itself until the end of the test. */
 function startWorker(): void {
-  const worker = startRequestWorker(service.context, service.parts.log);
+  const worker = sendPaymentRequests(service.context, service.parts.log);
   if (!worker) throw new Error('Payment requests are turned off.');
   onTestFinished(async () => {
     const stopped = worker.stop(); // First, so that the worker makes no more calls.

@@ -4,7 +4,7 @@ import { today } from '../../src/core/context.ts';
 import { addDays } from '../../src/core/values/dates.ts';
 import { phoneSha256 } from '../../src/core/values/phone.ts';
 import { searchText } from '../../src/customers/search-text-rules.ts';
-import { repairPhones } from '../../src/payments/phone-repair/commands.ts';
+import { repairPhones } from '../../src/payments/phone-repair/repair-phones.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
   dataOf,

@@ -2,8 +2,12 @@ import { sql } from 'kysely';
 import { describe, expect, it, vi } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { startJobs } from '../../src/jobs.ts';
+import {
+  checkBooksUnattended,
+  queueDailyCheck,
+  recordResult,
+} from '../../src/reports/proof/check-books-unattended.ts';
 import { CHECKS } from '../../src/reports/proof/checks-store.ts';
-import { checkBooksUnattended, queueDailyCheck, recordResult } from '../../src/reports/proof/commands.ts';
 import {
   dataOf,
   newAccount,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Tx } from '../../src/core/database/db.ts';
-import { openLongReads } from '../../src/core/database/long-reads.ts';
+import { openSnapshotReads } from '../../src/core/database/snapshot-reads.ts';
 import { inSnapshot } from '../../src/core/database/transactions.ts';
 import { CHECKS, runChecks } from '../../src/reports/proof/checks-store.ts';
 import type { Finding, Violation } from '../../src/reports/proof/store.ts';
@@ -761,7 +761,7 @@ describe('long reads', () => {
       database: database ?? '',
       ...(typeof password === 'string' && { password }),
     };
-    return openLongReads({
+    return openSnapshotReads({
       connection,
       limits: { ...PATIENT, slotMs },
       what: 'proofs',

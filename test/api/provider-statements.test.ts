@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { sql } from 'kysely';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { XLSX_TYPE } from '../../src/core/values/xlsx-records.ts';
-import { workOnStatement } from '../../src/mobile-money/provider-statements/commands.ts';
+import { workOnStatement } from '../../src/mobile-money/provider-statements/work-on-statement.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
   accountNow,

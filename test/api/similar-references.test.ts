@@ -7,7 +7,7 @@ import { mobilemoney } from '../../src/mobile-money/providers/mobilemoney.ts';
 import { readingSettings, readNotification } from '../../src/mobile-money/providers/rules.ts';
 import { notificationToPost } from '../../src/payments/notifications/rules.ts';
 import { manualPaymentToPost } from '../../src/payments/posting/manual-payment-rules.ts';
-import { post } from '../../src/payments/posting/post-commands.ts';
+import { postPayments } from '../../src/payments/posting/post-payments.ts';
 import type { PaymentToPost } from '../../src/payments/posting/rules.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
@@ -449,7 +449,7 @@ describe('a reference that contains a transaction id beside other text', () => {
     const transactionRef = `${id} ok`;
     await pay(service, account.id, 400, { transactionRef, paymentDate: '2026-11-02' });
     const batch = [transactionRef, id].map((TransID) => incomingReport({ TransID }));
-    await inTransaction(service.context.db, (tx) => post(tx, service.context, batch));
+    await inTransaction(service.context.db, (tx) => postPayments(tx, service.context, batch));
     await runJobs(service);
     expect(await conflictOf(id)).toMatchObject({ outcome: 'unmatched' });
     await expectBooksToBalance(service.context);
@@ -597,7 +597,9 @@ describe('another id that the report of a payment has, such as that of the payer
     it.each(['report', 'manual payment'])('in one batch that starts with the %s', async (first) => {
       const pair = await newPair();
       const batch = first === 'report' ? pair : pair.toReversed();
-      const results = await inTransaction(service.context.db, (tx) => post(tx, service.context, batch));
+      const results = await inTransaction(service.context.db, (tx) =>
+        postPayments(tx, service.context, batch),
+      );
       expect([...results.done]).toEqual([[batch[0], { outcome: expect.anything() }]]);
       expect([...results.notNow.keys()]).toEqual([batch[1]]);
       await expectBooksToBalance(service.context);
@@ -607,9 +609,9 @@ describe('another id that the report of a payment has, such as that of the payer
       const pair = await newPair();
       const [earlier, later] = first === 'report' ? pair : pair.toReversed();
       const results = await inTransaction(service.context.db, async (tx) => {
-        await post(tx, service.context, earlier ? [earlier] : []);
+        await postPayments(tx, service.context, earlier ? [earlier] : []);
         return inTransaction(service.context.db, (other) =>
-          post(other, service.context, later ? [later] : []),
+          postPayments(other, service.context, later ? [later] : []),
         );
       });
       expect(results.done.size).toBe(0);

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { lastDayOfGrace } from '../../src/accounts/schedule/rules.ts';
-import { suspendLateAccounts } from '../../src/accounts/status/suspension-commands.ts';
+import { suspendLateAccounts } from '../../src/accounts/status/suspend-late-accounts.ts';
 import { type AccountToSuspend, findAccountsToSuspend } from '../../src/accounts/status/suspension-store.ts';
 import { today } from '../../src/core/context.ts';
 import type { PlainDate } from '../../src/core/values/dates.ts';

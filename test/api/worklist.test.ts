@@ -6,7 +6,7 @@ import { SYSTEM, today } from '../../src/core/context.ts';
 import { Database } from '../../src/core/database/db.ts';
 import { databaseOf } from '../../src/core/database/transactions.ts';
 import { createLog } from '../../src/core/log.ts';
-import { unassignPayment } from '../../src/payments/assignment-commands.ts';
+import { unassignPayment } from '../../src/payments/assign-payment.ts';
 import { insertLearned } from '../../src/payments/matching/store.ts';
 import { listUnmatched } from '../../src/payments/matching/view.ts';
 import { lockPaymentRows } from '../../src/payments/store.ts';

@@ -7,7 +7,7 @@ import { activateDueAccounts, changeAccount, openAccount } from '../../src/accou
 import { refundCredit, transferCredit } from '../../src/accounts/credit/commands.ts';
 import type { AccountRow } from '../../src/accounts/ledger/rules.ts';
 import { nextItem, position, type Terms } from '../../src/accounts/schedule/rules.ts';
-import { suspendLateAccounts } from '../../src/accounts/status/suspension-commands.ts';
+import { suspendLateAccounts } from '../../src/accounts/status/suspend-late-accounts.ts';
 import { findAccountRow } from '../../src/accounts/store.ts';
 import { toAccount } from '../../src/accounts/view.ts';
 import { addDays, earlier } from '../../src/core/values/dates.ts';
@@ -15,12 +15,12 @@ import { signed } from '../../src/documents/account-statements/allocation-rules.
 import { fullLines, shortLines } from '../../src/documents/account-statements/folding-rules.ts';
 import { quoteAccount, toStatement } from '../../src/documents/account-statements/json-view.ts';
 import { makeStatement, readCoverage } from '../../src/documents/account-statements/view.ts';
-import { assignPayment, unassignPayment } from '../../src/payments/assignment-commands.ts';
-import { resolveConflict } from '../../src/payments/notifications/conflict-commands.ts';
-import { receiveNotification } from '../../src/payments/notifications/receive-commands.ts';
-import type { PostingContext } from '../../src/payments/posting/queue-commands.ts';
+import { assignPayment, unassignPayment } from '../../src/payments/assign-payment.ts';
+import { receiveNotification } from '../../src/payments/notifications/receive-notification.ts';
+import { resolveConflict } from '../../src/payments/notifications/resolve-conflict.ts';
+import type { PostingContext } from '../../src/payments/posting/open-posting-queue.ts';
 import type { Notification } from '../../src/payments/posting/rules.ts';
-import { reversePayment } from '../../src/payments/reversal-commands.ts';
+import { reversePayment } from '../../src/payments/reverse-payment.ts';
 import { findManualPayments } from '../../src/payments/store.ts';
 import { reportPayments } from '../../src/reports/payments-view.ts';
 import { summarizeAccounts } from '../../src/reports/summary-view.ts';

@@ -5,7 +5,7 @@ import { activateDueAccounts, changeAccount, openAccount } from '../../src/accou
 import { refundCredit } from '../../src/accounts/credit/commands.ts';
 import type { AccountRow } from '../../src/accounts/ledger/rules.ts';
 import { termsOf } from '../../src/accounts/schedule/rules.ts';
-import { suspendLateAccounts } from '../../src/accounts/status/suspension-commands.ts';
+import { suspendLateAccounts } from '../../src/accounts/status/suspend-late-accounts.ts';
 import { findAccountRow } from '../../src/accounts/store.ts';
 import { toAccount } from '../../src/accounts/view.ts';
 import { addDays } from '../../src/core/values/dates.ts';
@@ -13,7 +13,7 @@ import type { Cover } from '../../src/documents/account-statements/allocation-ru
 import { quoteOf } from '../../src/documents/account-statements/quote-rules.ts';
 import type { Row } from '../../src/documents/account-statements/rules.ts';
 import { makeStatement } from '../../src/documents/account-statements/view.ts';
-import { reversePayment } from '../../src/payments/reversal-commands.ts';
+import { reversePayment } from '../../src/payments/reverse-payment.ts';
 import { reportPayments } from '../../src/reports/payments-view.ts';
 import { summarizeAccounts } from '../../src/reports/summary-view.ts';
 import { expectChecksToPass } from '../support/books.ts';

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { ICruiseOptions, IRegularForbiddenRuleType } from 'dependency-cruiser';
 
 /** The import rules, by the role of a file (see ARCHITECTURE.md). boundaries.test.ts checks them. */
@@ -39,6 +40,8 @@ const CHANGES = '^src/changes/events/(catalogue-schema|change-rules|change-schem
 const ASSEMBLY = '^src/[^/]+[.]ts$';
 const CONFIG = '^src/config/';
 const CORE = '^src/core/';
+/** Files of providers have no roles: they are named after their provider. */
+const PROVIDERS = '^src/mobile-money/providers/';
 const RULES = 'rules[.]ts$';
 const SCHEMA = 'schema[.]ts$';
 /** The file of the assembly that all wings but core may import. */
@@ -105,8 +108,16 @@ export const FORBIDDEN = [
     { path: RULES },
     { ...PACKAGES, pathNot: '@zxcvbn-ts/language-common' },
   ),
-  forbid('a store imports no commands', { path: 'store[.]ts$' }, { path: 'commands[.]ts$' }),
-  forbid('a view imports no commands', { path: 'view[.]ts$' }, { path: 'commands[.]ts$' }),
+  forbid(
+    'a store imports no actions',
+    { path: '^src/.*store[.]ts$' },
+    { path: FEATURE, pathNot: [RULES, SCHEMA, PROVIDERS, 'store[.]ts$'] },
+  ),
+  forbid(
+    'a view imports no actions',
+    { path: '^src/.*view[.]ts$' },
+    { path: FEATURE, pathNot: [RULES, SCHEMA, PROVIDERS, 'store[.]ts$', 'view[.]ts$'] },
+  ),
   forbid(
     'the service and the simulator do not import each other: they talk over HTTP',
     { path: '^(src|tools)/' },
@@ -131,8 +142,17 @@ export const OPTIONS: ICruiseOptions = {
   enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] },
 };
 
-/** Whether a file belongs to a feature, but has neither a role nor a reason in WITHOUT_ROLE. */
+/**
+ * Whether a file belongs to a feature, but has neither a role nor a reason in WITHOUT_ROLE. The file of an action exports the function
+ * after which it is named.
+ */
 export function hasNoRole(path: string): boolean {
-  const isFeature = new RegExp(FEATURE).test(path) && !path.startsWith('src/mobile-money/providers/');
-  return isFeature && !new RegExp(ROLE).test(path) && !(path in WITHOUT_ROLE);
+  const isFeature = new RegExp(FEATURE).test(path) && !new RegExp(PROVIDERS).test(path);
+  return isFeature && !new RegExp(ROLE).test(path) && !isAction(path) && !(path in WITHOUT_ROLE);
+}
+
+function isAction(path: string): boolean {
+  const name = (path.split('/').at(-1) ?? '').replace('.ts', '');
+  const action = name.replace(/-(\w)/g, (_dash, letter: string) => letter.toUpperCase());
+  return new RegExp(`^export (async )?function ${action}\\b`, 'm').test(readFileSync(path, 'utf8'));
 }

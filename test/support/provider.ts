@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
-import { queueDuePulls } from '../../src/mobile-money/lost-notifications/pull-commands.ts';
+import { queueDuePulls } from '../../src/mobile-money/lost-notifications/pull-payments.ts';
 import { type Book, openBook } from '../../tools/simulator/provider-api/book.ts';
 import { type PullOperations, pullOperations } from '../../tools/simulator/provider-api/pull.ts';
 import { type ProviderApi, startProviderApi } from '../../tools/simulator/provider-api/server.ts';

@@ -5,7 +5,7 @@ import { Envelope, ListEnvelope, ok, okList } from '../../core/http/envelope.ts'
 import { IdParams } from '../../core/http/fields.ts';
 import { repeatable } from '../../core/http/idempotency.ts';
 import { rolesWith } from '../../rights.ts';
-import { assignAccounts } from './commands.ts';
+import { assignAccounts } from './assign-accounts.ts';
 import {
   Assignment,
   CALL_LIST_DESCRIPTION,

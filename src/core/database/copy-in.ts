@@ -2,14 +2,14 @@ import type { Readable, Writable } from 'node:stream';
 import { sql } from 'kysely';
 import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
-import { createSharedSlots } from '../shared-slots.ts';
+import { createConcurrencyLimit } from '../concurrency-limit.ts';
 import type { TimeLimits } from '../time-limits.ts';
 import type { Tx } from './db.ts';
 import { onConnection } from './transactions.ts';
 
 /**
  * Loads large files into tables with `COPY … FROM STDIN`, in one transaction that lasts as long as the upload.
- * @throws AppError 429 or 503 like `SharedSlots.enter`.
+ * @throws AppError 429 or 503 like `ConcurrencyLimit.enter`.
  */
 export type Load = <T>(caller: string, work: (tx: Tx, copyIn: CopyIn) => Promise<T>) => Promise<T>;
 
@@ -34,7 +34,7 @@ export async function runAlone(pool: pg.Pool, statement: string): Promise<void> 
 
 /** @param running - a set that collects the streams to cancel when the service stops. */
 export function createLoader(pool: pg.Pool, running: Set<Readable | Writable>, { slotMs }: TimeLimits): Load {
-  const slots = createSharedSlots({
+  const slots = createConcurrencyLimit({
     what: 'uploads',
     slots: MAX_LOADS,
     maxPerCaller: 2,

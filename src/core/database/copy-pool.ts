@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { pipeline, type Readable, Transform, type Writable } from 'node:stream';
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
+import { createConcurrencyLimit } from '../concurrency-limit.ts';
 import { unavailable } from '../http/errors.ts';
-import { createSharedSlots } from '../shared-slots.ts';
 import { BYTE_ORDER_MARK } from '../values/csv.ts';
 import { type PlainDate, parsePlainDate } from '../values/dates.ts';
 import { createLoader, type Load, MAX_LOADS, runAlone } from './copy-in.ts';
@@ -25,7 +25,7 @@ export interface CopyPool {
    * Cells must not contain line breaks.
    * @param quoted the names of text columns, whose values get quotes. Many programs convert values without quotes to numbers or
    * dates.
-   * @throws AppError 429 or 503 like `SharedSlots.enter`, or an error of the statement before its first bytes.
+   * @throws AppError 429 or 503 like `ConcurrencyLimit.enter`, or an error of the statement before its first bytes.
    */
   open(caller: string, query: string, quoted: readonly string[]): Promise<Snapshot<Readable>>;
   /**
@@ -83,7 +83,7 @@ export function openCopyPool({ replica, limits, ...options }: CopyOptions): Copy
   };
   const pool = openExportPool(options.connection, EXPORTS + MAX_LOADS);
   const standbyPool = replica && openExportPool(replica.connection, EXPORTS);
-  const slots = createSharedSlots({
+  const slots = createConcurrencyLimit({
     what: 'exports',
     slots: EXPORTS,
     maxPerCaller: 2,

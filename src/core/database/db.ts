@@ -2,8 +2,8 @@ import { type Dialect, Kysely, type KyselyPlugin, PostgresDialect, type Transact
 import pg from 'pg';
 import type { TimeLimits } from '../time-limits.ts';
 import { parseInt8 } from './int8.ts';
+import { openPipelinedReads, type PipelinedReads } from './pipelined-reads.ts';
 import { namingPool } from './prepared-statements.ts';
-import { openReadingLanes, type ReadingLanes } from './reading-lanes.ts';
 import type { DB } from './tables.ts';
 import { followClock, type TestClock } from './test-clock.ts';
 import { isoTimestamp } from './timestamps.ts';
@@ -63,7 +63,7 @@ export class Database extends Kysely<DB> {
   readonly pool: pg.Pool;
   readonly limits: TimeLimits;
   /** Undefined if named statements are not used. */
-  readonly lanes: ReadingLanes | undefined;
+  readonly lanes: PipelinedReads | undefined;
   /** The row readers of json-rows.ts. The key is the text `select … from …` of a list. */
   readonly rowReaders = new Map<string, Promise<(row: unknown) => unknown>>();
 
@@ -71,7 +71,7 @@ export class Database extends Kysely<DB> {
     dialect: Dialect,
     pool: pg.Pool,
     limits: TimeLimits,
-    lanes?: ReadingLanes,
+    lanes?: PipelinedReads,
     plugins: KyselyPlugin[] = [],
   ) {
     super({ dialect, plugins });
@@ -133,7 +133,7 @@ export function openDatabase({
     idleTimeoutMillis: 30_000,
   });
   const lanes = prepare
-    ? openReadingLanes({ ...addressOf(connection), ...settings }, onConnectionLost)
+    ? openPipelinedReads({ ...addressOf(connection), ...settings }, onConnectionLost)
     : undefined;
   const dialect = new PostgresDialect({ pool: namingPool(pool, prepare, onStatementError) });
   return {

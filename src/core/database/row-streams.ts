@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { PassThrough, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { sql } from 'kysely';
+import { createConcurrencyLimit } from '../concurrency-limit.ts';
 import { unavailable } from '../http/errors.ts';
-import { createSharedSlots } from '../shared-slots.ts';
 import { type DatabaseOptions, openDatabase, type Tx } from './db.ts';
 import { inSnapshot } from './transactions.ts';
 
@@ -14,7 +14,7 @@ export interface RowStreams {
    * later, the stream fails. Destroying the stream ends the work.
    * @param caller see `callerOf` in http/access.ts.
    * @param textsOf yields at least one text. It is resumed only when the reader has taken the earlier texts.
-   * @throws AppError 429 or 503 like `SharedSlots.enter`, or an error of the work before its first text.
+   * @throws AppError 429 or 503 like `ConcurrencyLimit.enter`, or an error of the work before its first text.
    */
   open(caller: string, textsOf: (tx: Tx) => AsyncGenerator<string>): Promise<Readable>;
   /** Ends running streams with an error. */
@@ -37,7 +37,7 @@ export function openRowStreams({
     statementTimeoutMs: limits.exportMs,
   });
   const running = new Set<Readable>();
-  const slots = createSharedSlots({
+  const slots = createConcurrencyLimit({
     what: 'files of lists',
     slots: STREAMS,
     maxPerCaller: 2,

@@ -1,7 +1,7 @@
 import { CompiledQuery, type RawBuilder, sql } from 'kysely';
 import { Database, type Db, type Tx } from './db.ts';
+import type { Lane } from './pipelined-reads.ts';
 import { UNNAMED } from './prepared-statements.ts';
-import type { Lane } from './reading-lanes.ts';
 import type { DB } from './tables.ts';
 
 /** A statement of `sql` or of the query builder. */
@@ -11,7 +11,7 @@ export interface Statement<Row> {
 
 /**
  * Finds a few rows by their key or in the order of an index. Outside a transaction, statements of other requests wait for this
- * statement, so it must always be quick; see reading-lanes.ts.
+ * statement, so it must always be quick; see pipelined-reads.ts.
  */
 export async function lookUp<Row>(
   db: Db | Tx,

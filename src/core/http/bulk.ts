@@ -2,12 +2,12 @@ import { setImmediate } from 'node:timers/promises';
 import type { FastifyContextConfig, FastifyRequest } from 'fastify';
 import { sql } from 'kysely';
 import { type Static, type TSchema, Type } from 'typebox';
+import { type ConcurrencyLimit, createConcurrencyLimit } from '../concurrency-limit.ts';
 import type { Actor, Context } from '../context.ts';
 import { type ItemResult, runInSavepoint } from '../database/batching.ts';
 import { takeLock } from '../database/named-locks.ts';
 import { sqlState } from '../database/postgres-errors.ts';
 import { inTransaction } from '../database/transactions.ts';
-import { createSharedSlots, type SharedSlots } from '../shared-slots.ts';
 import type { TimeLimits } from '../time-limits.ts';
 import { actorOf, callerOf } from './access.ts';
 import type { Api } from './api.ts';
@@ -59,8 +59,8 @@ export const BULK_DESCRIPTION =
  * Limits the concurrent bulk calls of an instance, because each call can hold a database connection until the call ends.
  * @param poolSize - the number of connections for requests.
  */
-export function openBulkSlots(poolSize: number, { bulkSlotMs }: TimeLimits): SharedSlots {
-  return createSharedSlots({
+export function openBulkSlots(poolSize: number, { bulkSlotMs }: TimeLimits): ConcurrencyLimit {
+  return createConcurrencyLimit({
     what: 'bulk calls',
     slots: Math.min(MAX_CALLS_AT_ONCE, Math.floor(poolSize / 2)),
     maxPerCaller: 2,
@@ -191,7 +191,7 @@ type Outcome =
 export function bulkRoute<Item extends TSchema, Data>(
   api: Api,
   context: Context,
-  slots: SharedSlots,
+  slots: ConcurrencyLimit,
   path: string,
   {
     access,

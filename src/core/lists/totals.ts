@@ -1,6 +1,6 @@
 import { type TProperties, Type } from 'typebox';
 import { type Currency, totalOf } from '../context.ts';
-import type { LongReads } from '../database/long-reads.ts';
+import type { SnapshotReads } from '../database/snapshot-reads.ts';
 import type { Page } from '../http/envelope.ts';
 import type { ListPlan } from './query.ts';
 
@@ -24,7 +24,7 @@ export function Totals<P extends TProperties>(title: string, sums: P) {
  */
 export function withSlowTotals<Plan extends ListPlan>(
   plan: Plan,
-  summaries: LongReads,
+  summaries: SnapshotReads,
   caller: string,
 ): Plan {
   return { ...plan, readTotals: async (read) => (await summaries.read(caller, read)).value };

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { expandAccountsOf } from '../../accounts/expand-view.ts';
 import { AccountOrCustomerQuery } from '../../accounts/schema.ts';
 import type { Context } from '../../core/context.ts';
-import type { LongReads } from '../../core/database/long-reads.ts';
+import type { SnapshotReads } from '../../core/database/snapshot-reads.ts';
 import { actorOf, callerOf } from '../../core/http/access.ts';
 import type { Api } from '../../core/http/api.ts';
 import { Envelope, ListWithTotals, ok, okList } from '../../core/http/envelope.ts';
@@ -21,7 +21,7 @@ import { toInvoice, toInvoiceSummary } from './view.ts';
 export function invoiceRoutes(
   api: Api,
   context: Context,
-  { printer, summaries }: { printer: Printer; summaries: LongReads },
+  { printer, summaries }: { printer: Printer; summaries: SnapshotReads },
 ): void {
   const { db, currency } = context;
 

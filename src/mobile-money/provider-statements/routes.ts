@@ -12,7 +12,7 @@ import { repeatable } from '../../core/http/idempotency.ts';
 import { createValidatorCompiler } from '../../core/http/validation.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import { XLSX_TYPE } from '../../core/values/xlsx-records.ts';
-import { startStage } from './commands.ts';
+import { checkSize, receiveStatement } from './receive-statement.ts';
 import type { Stage } from './rules.ts';
 import {
   ProviderStatement,
@@ -24,8 +24,8 @@ import {
   StatementUploadQuery,
 } from './schema.ts';
 import { findPreviousStatements, findStatement, findTotals, listLines, listStatements } from './store.ts';
-import { checkSize, receiveStatement } from './upload-commands.ts';
 import { toLine, toProviderStatement } from './view.ts';
+import { startStage } from './work-on-statement.ts';
 
 export function providerStatementRoutes(api: Api, context: Context, copies: CopyPool): void {
   const { db, currency } = context;

@@ -5,7 +5,7 @@ import { Envelope, ListEnvelope, ok, okList } from '../../core/http/envelope.ts'
 import { notFound } from '../../core/http/errors.ts';
 import { IdParams } from '../../core/http/fields.ts';
 import { repeatable } from '../../core/http/idempotency.ts';
-import { resolveConflict } from './conflict-commands.ts';
+import { resolveConflict } from './resolve-conflict.ts';
 import { ConflictParams, Notification, notificationList, Resolution } from './schema.ts';
 import { findNotification, listNotifications } from './store.ts';
 import { toNotification } from './view.ts';

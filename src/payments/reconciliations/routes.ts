@@ -5,7 +5,7 @@ import { Envelope, ListEnvelope, ok, okList } from '../../core/http/envelope.ts'
 import { notFound } from '../../core/http/errors.ts';
 import { IdParams } from '../../core/http/fields.ts';
 import { repeatable } from '../../core/http/idempotency.ts';
-import { reconcile } from './commands.ts';
+import { reconcile } from './reconcile.ts';
 import { ReconcileBody, Reconciliation, ReconciliationResult, reconciliationList } from './schema.ts';
 import { findReconciliation, listReconciliations } from './store.ts';
 import { toReconciliation } from './view.ts';

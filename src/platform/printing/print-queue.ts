@@ -1,10 +1,10 @@
-import { createSharedSlots } from '../../core/shared-slots.ts';
+import { createConcurrencyLimit } from '../../core/concurrency-limit.ts';
 import { createPrintProcess, type PrintOrder } from './print-process.ts';
 
 export interface PrintQueue {
   /**
    * @param caller see `callerOf` in access.ts.
-   * @throws AppError 429 or 503 like `SharedSlots.enter`, and 503 if the print process fails or takes too long. PrintError if
+   * @throws AppError 429 or 503 like `ConcurrencyLimit.enter`, and 503 if the print process fails or takes too long. PrintError if
    *   the template or one of its files is defective.
    */
   print(caller: string, order: Omit<PrintOrder, 'id'>): Promise<Buffer>;
@@ -26,7 +26,7 @@ export function createPrintQueue({
   waitMs,
   ...options
 }: QueueOptions & Parameters<typeof createPrintProcess>[0]): PrintQueue {
-  const slots = createSharedSlots({ what: 'documents', slots: 1, maxPerCaller, maxWaiting, waitMs });
+  const slots = createConcurrencyLimit({ what: 'documents', slots: 1, maxPerCaller, maxWaiting, waitMs });
   const process = createPrintProcess(options);
   return {
     async print(caller, order) {

@@ -34,7 +34,7 @@ import { Payment, type PaymentExpansion, paymentList } from '../../payments/sche
 import { listPayments } from '../../payments/store.ts';
 import { showPayments } from '../../payments/view.ts';
 import { type Permission, requireAll } from '../../rights.ts';
-import { type FileOfList, openListFile } from './commands.ts';
+import { type FileOfList, openListFile } from './open-list-file.ts';
 
 /** The lists that are also files. A file has the rows of its list, with the same filters and the same order. */
 export function listFileRoutes(api: Api, context: Context, streams: RowStreams): void {

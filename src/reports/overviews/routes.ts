@@ -1,5 +1,5 @@
 import type { Context } from '../../core/context.ts';
-import type { LongReads } from '../../core/database/long-reads.ts';
+import type { SnapshotReads } from '../../core/database/snapshot-reads.ts';
 import { actorOf } from '../../core/http/access.ts';
 import type { Api } from '../../core/http/api.ts';
 import { Envelope, ok } from '../../core/http/envelope.ts';
@@ -12,7 +12,7 @@ import { TodayMoney, TodayWork } from './today-schema.ts';
 import { createMoneyReader, readWork } from './today-view.ts';
 
 interface OverviewParts {
-  summaries: LongReads;
+  summaries: SnapshotReads;
   stopwatch: Stopwatch;
 }
 

@@ -11,8 +11,8 @@ import { listPromises } from '../../collections/promises/store.ts';
 import { readMonthOfEmployee } from '../../commissions/view.ts';
 import { type Actor, amountOf, type Context, today } from '../../core/context.ts';
 import type { Tx } from '../../core/database/db.ts';
-import type { LongReads } from '../../core/database/long-reads.ts';
 import type { Snapshot } from '../../core/database/replica.ts';
+import type { SnapshotReads } from '../../core/database/snapshot-reads.ts';
 import type { Page } from '../../core/http/envelope.ts';
 import {
   addDays,
@@ -172,7 +172,7 @@ async function readLateAccounts(context: Context, actor: Actor, day: PlainDate, 
 const MAX_AGE_MS = 60_000;
 
 /** Reads the money of a business day once for all callers, because the read takes seconds in a large portfolio. */
-export function createMoneyReader(summaries: LongReads, context: Context, stopwatch: Stopwatch) {
+export function createMoneyReader(summaries: SnapshotReads, context: Context, stopwatch: Stopwatch) {
   let last: { day: PlainDate; startedAtMs: number; result: Promise<Snapshot<Money>> } | undefined;
   return (): Promise<Snapshot<Money>> => {
     const day = today(context);

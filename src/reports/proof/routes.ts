@@ -1,15 +1,15 @@
 import { type Context, today } from '../../core/context.ts';
-import type { LongReads } from '../../core/database/long-reads.ts';
+import type { SnapshotReads } from '../../core/database/snapshot-reads.ts';
 import { callerOf } from '../../core/http/access.ts';
 import type { Api } from '../../core/http/api.ts';
 import { Envelope, ok } from '../../core/http/envelope.ts';
 import { setSnapshotAge } from '../../core/http/snapshot-age.ts';
-import { recordResult } from './commands.ts';
+import { recordResult } from './check-books-unattended.ts';
 import { findLastResult } from './result-store.ts';
 import { LastProof, Proof, ProofQuery } from './schema.ts';
 import { readProof, toLastProof } from './view.ts';
 
-export function proofRoutes(api: Api, context: Context, verifier: LongReads): void {
+export function proofRoutes(api: Api, context: Context, verifier: SnapshotReads): void {
   api.get(
     '/reports/proof',
     {

@@ -15,7 +15,7 @@ import { findReprocessable } from './notifications/store.ts';
 import { findReportedAlike, manualPaymentToPost } from './posting/manual-payment-rules.ts';
 import { type ManualPayment, paymentRow, recordedEvent } from './posting/rules.ts';
 import { findContained, findTransactions, takeIds } from './posting/store.ts';
-import { reversalOf } from './reversal-commands.ts';
+import { reversalOf } from './reverse-payment.ts';
 import { amountToApprove, type PaymentRow } from './rules.ts';
 import type { Correction } from './schema.ts';
 import { setReversed } from './store.ts';

@@ -1,24 +1,24 @@
 import { sql } from 'kysely';
 import type pg from 'pg';
-import { createSharedSlots } from '../shared-slots.ts';
+import { createConcurrencyLimit } from '../concurrency-limit.ts';
 import { type DatabaseOptions, type Db, openDatabase, type Tx } from './db.ts';
 import { orReadPrimary, type Replica, type Snapshot } from './replica.ts';
 import { inSnapshot, onConnection } from './transactions.ts';
 
 /** A snapshot pool: a few separate connections for long consistent reads. Reads use the replica if it can serve them. */
-export interface LongReads {
+export interface SnapshotReads {
   /**
    * Runs the work on a snapshot of the database. Waits a few seconds for a free connection. If the replica fails, the work runs
    * again on the primary.
    * @param caller see `callerOf` in access.ts.
-   * @throws AppError 429 or 503 like `SharedSlots.enter`. After `timeoutMs`, an error for which the server answers 503.
+   * @throws AppError 429 or 503 like `ConcurrencyLimit.enter`. After `timeoutMs`, an error for which the server answers 503.
    */
   read<T>(caller: string, work: (tx: Tx) => Promise<T>): Promise<Snapshot<T>>;
   /** Cancels running reads. */
   close(): Promise<void>;
 }
 
-interface LongReadOptions
+interface SnapshotReadOptions
   extends Pick<DatabaseOptions, 'connection' | 'onConnectionLost' | 'testClock' | 'limits'> {
   replica?: Replica | undefined;
   /** A plural noun for the reads, used in error messages. */
@@ -32,16 +32,16 @@ interface LongReadOptions
 const MAX_PER_CALLER = 4;
 const MAX_WAITING = 50;
 
-export function openLongReads({
+export function openSnapshotReads({
   what,
   connections,
   timeoutMs,
   replica,
   ...options
-}: LongReadOptions): LongReads {
+}: SnapshotReadOptions): SnapshotReads {
   const primary = openSnapshotPool({ ...options, connections, timeoutMs });
   const standby = replica && openStandbyPool(replica, { ...options, connections, timeoutMs });
-  const slots = createSharedSlots({
+  const slots = createConcurrencyLimit({
     what,
     slots: connections,
     maxPerCaller: MAX_PER_CALLER,
@@ -79,7 +79,7 @@ const REPORT_CONNECTIONS = 4;
 
 export function openReportReads(
   db: Db,
-  { replica, ...options }: Omit<LongReadOptions, 'what' | 'connections' | 'timeoutMs'>,
+  { replica, ...options }: Omit<SnapshotReadOptions, 'what' | 'connections' | 'timeoutMs'>,
 ): ReportReads {
   const timeoutMs = options.limits.statementMs;
   const standby =
@@ -91,7 +91,7 @@ export function openReportReads(
   };
 }
 
-type PoolOptions = Omit<LongReadOptions, 'what' | 'replica'>;
+type PoolOptions = Omit<SnapshotReadOptions, 'what' | 'replica'>;
 
 function openStandbyPool(replica: Replica, options: PoolOptions) {
   const { pool, read, close } = openSnapshotPool({ ...options, connection: replica.connection });

@@ -69,7 +69,7 @@ export function createRequestSteps(context: Context, log: Log): RequestSteps | u
 }
 
 /** @returns undefined if the settings do not turn payment requests on. */
-export function startRequestWorker(context: Context, log: Log): RequestWorker | undefined {
+export function sendPaymentRequests(context: Context, log: Log): RequestWorker | undefined {
   const steps = createRequestSteps(context, log);
   if (!steps) return undefined;
   const { counts, takeDue } = steps;

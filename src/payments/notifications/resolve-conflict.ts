@@ -10,10 +10,10 @@ import { needsApproval } from '../../staff/approvals/rules.ts';
 import { changesHandedOverCash } from '../cash/handed-over-commands.ts';
 import { findAccountsForReprocessing, lockPaymentsAndAccounts, lockReferences, lockRows } from '../locks.ts';
 import { releaseConflicts } from '../posting/store.ts';
-import { reverseLocked } from '../reversal-commands.ts';
+import { reverseLocked } from '../reverse-payment.ts';
 import { amountToApprove, type NotificationRow, type PaymentRow } from '../rules.ts';
 import { findManualPayments } from '../store.ts';
-import { reprocess } from './reprocess-commands.ts';
+import { reprocess } from './reprocess-notifications.ts';
 import type { Resolution } from './schema.ts';
 import { findNotification, getNotification } from './store.ts';
 

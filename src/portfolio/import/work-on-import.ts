@@ -12,9 +12,9 @@ import { CHECKS, runChecks } from '../../reports/proof/checks-store.ts';
 import type { Finding } from '../../reports/proof/store.ts';
 import { actorOfJob } from '../../staff/users/view.ts';
 import { FILE_NAMES, type FileName } from '../format-rules.ts';
-import { computeBooks } from './account-books-commands.ts';
 import { findBroken, importChecks } from './check-store.ts';
 import { failWork } from './commands.ts';
+import { computeBooks } from './compute-books.ts';
 import {
   analyzeTables,
   createResultTables,
@@ -25,7 +25,7 @@ import {
   writePaymentMethods,
 } from './live-rows-store.ts';
 import { collectFindings, type Findings } from './problem-rules.ts';
-import { readCells, readFile } from './reading-commands.ts';
+import { readCells, readFile } from './read-file.ts';
 import { hasRunningJob } from './rules.ts';
 import { copyToStaging } from './staging-rules.ts';
 import { createHistory, createStagingTables, deriveRows, type StagingSettings } from './staging-store.ts';
@@ -53,7 +53,7 @@ import {
 // The work on an import. A check reads the files and does not change the books. A run checks the files again and writes all rows.
 // An undo deletes all rows.
 //
-// A check uses these modules, in this order: reading-commands.ts, staging-store.ts, check-store.ts, account-books-commands.ts.
+// A check uses these modules, in this order: read-file.ts, staging-store.ts, check-store.ts, compute-books.ts.
 // A run also uses live-rows-store.ts at the end. An undo uses undo-store.ts.
 
 export interface ImportParts {

@@ -50,7 +50,11 @@ type Results = BatchResults<PaymentToPost, Outcome>;
  * Never waits for a lock. A payment whose name, account or stored payment another transaction has locked is left out before
  * anything is decided (`notNow`). A refused payment does not affect the others.
  */
-export async function post(tx: Tx, context: Context, items: readonly PaymentToPost[]): Promise<Results> {
+export async function postPayments(
+  tx: Tx,
+  context: Context,
+  items: readonly PaymentToPost[],
+): Promise<Results> {
   const { reads, accounts, histories, notNow } = await takeAndRead(tx, context, items);
   const earlier: PostedSoFar = { books: openBooks(accounts), payments: [] };
   const decisions = new Map([...reads].map(([item, own]) => [item, decide(context, item, own, earlier)]));
@@ -74,7 +78,7 @@ export async function post(tx: Tx, context: Context, items: readonly PaymentToPo
 
 /** Posts a payment in a transaction that has waited for the locks of the payment. @throws LostRace if another one holds a lock. */
 export async function postNow(tx: Tx, context: Context, item: PaymentToPost): Promise<Outcome> {
-  const { done, notNow } = await post(tx, context, [item]);
+  const { done, notNow } = await postPayments(tx, context, [item]);
   const result = done.get(item);
   if (!result) throw new LostRace(`another transaction has locked ${notNow.get(item)}`);
   if ('error' in result) throw result.error;

@@ -1,7 +1,7 @@
 import { type AppError, busy, busyByCaller } from './http/errors.ts';
 
 /** A few slots for slow work. A caller has at most one slot, and waiting callers take turns. */
-export interface SharedSlots {
+export interface ConcurrencyLimit {
   /**
    * Waits for a slot. Call the returned function to release the slot.
    * @param caller - see `callerOf` in http/access.ts.
@@ -31,13 +31,13 @@ interface Waiter {
   refuse(): void;
 }
 
-export function createSharedSlots({
+export function createConcurrencyLimit({
   what,
   slots,
   maxPerCaller,
   maxWaiting,
   waitMs,
-}: SlotOptions): SharedSlots {
+}: SlotOptions): ConcurrencyLimit {
   /** The callers that have a slot. */
   const running = new Set<string>();
   /** Waiting work by caller. The caller with the next turn is first. */

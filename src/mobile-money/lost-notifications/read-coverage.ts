@@ -1,7 +1,7 @@
 import type { Context } from '../../core/context.ts';
 import { coveredUntil, type Known, knownOfProvider, LONGEST_DELAY_MS } from './coverage-rules.ts';
 import { findCoverage } from './coverage-store.ts';
-import { dateOf, isPulled } from './pull-commands.ts';
+import { dateOf, isPulled } from './pull-payments.ts';
 
 /** The time before which all payments of providers are known, and the sources that were ignored. */
 export async function readCoverage({

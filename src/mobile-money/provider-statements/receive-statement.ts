@@ -21,7 +21,6 @@ import {
 import type { DateOrder, Delimiter, Head, LineRules, StatementLine } from '../providers/provider.ts';
 import { STATEMENT_PROVIDER } from '../providers/registry.ts';
 import { type BalanceLine, findContradictions, followBalances } from './balance-rules.ts';
-import { queueStatement } from './commands.ts';
 import { followDateOrder } from './date-order-rules.ts';
 import {
   COPY_LINES,
@@ -33,6 +32,7 @@ import {
   setRepeatedReceipts,
   toCopyRow,
 } from './store.ts';
+import { queueStatement } from './work-on-statement.ts';
 
 const { statement: reader } = STATEMENT_PROVIDER;
 const MAX_BYTES = 64 * 1024 * 1024;

@@ -9,7 +9,7 @@ import type { DoneOrRequested } from '../staff/approvals/rules.ts';
 import { changesHandedOverCash } from './cash/handed-over-commands.ts';
 import { reversedEvent } from './ledger-entry-rules.ts';
 import { lockPaymentAndAccount } from './locks.ts';
-import { reprocessNotifications } from './notifications/reprocess-commands.ts';
+import { reprocessNotifications } from './notifications/reprocess-notifications.ts';
 import { unlinkFromProvider } from './posting/store.ts';
 import { amountToApprove, type PaymentRow, refusedMove } from './rules.ts';
 import { setReversed } from './store.ts';

@@ -9,8 +9,8 @@ import { requestApproval } from '../staff/approvals/commands.ts';
 import type { DoneOrRequested } from '../staff/approvals/rules.ts';
 import { assignedEvent, unassignedEvent } from './ledger-entry-rules.ts';
 import { lockPaymentAndAccount, lockRows } from './locks.ts';
-import { forgetAssignment, learnAssignment } from './matching/commands.ts';
-import { reprocessNotifications } from './notifications/reprocess-commands.ts';
+import { forgetAssignment, learnAssignment } from './matching/learn-assignment.ts';
+import { reprocessNotifications } from './notifications/reprocess-notifications.ts';
 import { amountToApprove, type PaymentRow, refusedMove } from './rules.ts';
 import { setAssigned, setUnassigned } from './store.ts';
 

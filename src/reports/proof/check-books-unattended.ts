@@ -2,8 +2,8 @@ import { event, eventRow } from '../../changes/events/change-rules.ts';
 import { writeChanges } from '../../changes/events/change-store.ts';
 import { type Context, SYSTEM } from '../../core/context.ts';
 import type { Connection, Db } from '../../core/database/db.ts';
-import { openLongReads } from '../../core/database/long-reads.ts';
 import type { Replica } from '../../core/database/replica.ts';
+import { openSnapshotReads } from '../../core/database/snapshot-reads.ts';
 import { inTransaction } from '../../core/database/transactions.ts';
 import type { Log } from '../../core/log.ts';
 import type { TimeLimits } from '../../core/time-limits.ts';
@@ -70,7 +70,7 @@ export async function checkBooksUnattended(
   log: Log,
   { signal }: Pick<Attempt, 'signal'>,
 ): Promise<void> {
-  const reads = openLongReads({
+  const reads = openSnapshotReads({
     connection,
     limits,
     replica,

@@ -8,7 +8,7 @@ import { parseMinor } from '../../core/values/money.ts';
 import type { PaymentProvider } from '../providers/provider.ts';
 import { PROVIDERS } from '../providers/registry.ts';
 import { addReport, type BalanceReport, findGaps, type Segment, stateOfGap } from './balance-rules.ts';
-import { isPulled } from './pull-commands.ts';
+import { isPulled } from './pull-payments.ts';
 import { isUsuallyHeard, USUAL_COUNT, usualPeriods } from './silence-rules.ts';
 import {
   addLate,

@@ -4,7 +4,7 @@ import { changedNothing, violatedUnique } from '../../core/database/postgres-err
 import { inTransaction } from '../../core/database/transactions.ts';
 import { AppError, unavailable } from '../../core/http/errors.ts';
 import { lockNameOf, stillRunning } from '../../core/http/idempotency.ts';
-import { post } from './post-commands.ts';
+import { postPayments } from './post-payments.ts';
 import type { Outcome, PaymentToPost } from './rules.ts';
 
 /** Posts the payments of all requests and jobs of an instance in batches. */
@@ -60,7 +60,9 @@ async function postBatch(
   batch: readonly PaymentToPost[],
 ): Promise<BatchResults<PaymentToPost, Outcome>> {
   try {
-    return await inTransaction(context.db, (tx) => post(tx, context, batch), { startsWithReads: true });
+    return await inTransaction(context.db, (tx) => postPayments(tx, context, batch), {
+      startsWithReads: true,
+    });
   } catch (error) {
     const [item, ...others] = batch;
     // Another instance has stored the same reference or key without the lock of its name, as old versions do: try again.

@@ -1,6 +1,6 @@
 import type { Context } from '../../core/context.ts';
 import type { Tx } from '../../core/database/db.ts';
-import { postNow } from '../posting/post-commands.ts';
+import { postNow } from '../posting/post-payments.ts';
 import type { Notification, PaymentToPost } from '../posting/rules.ts';
 import { methodCodeOf } from '../provider-name-rules.ts';
 import type { NotificationRow } from '../rules.ts';

@@ -1,15 +1,14 @@
 import type { Config, Context } from '../../core/context.ts';
 import type { Log } from '../../core/log.ts';
-import { importNotifications } from '../../payments/notifications/receive-commands.ts';
+import { importNotifications } from '../../payments/notifications/receive-notification.ts';
 import { insertRejectedOnce } from '../../payments/notifications/store.ts';
-import type { PostingContext } from '../../payments/posting/queue-commands.ts';
+import type { PostingContext } from '../../payments/posting/open-posting-queue.ts';
 import type { Notification } from '../../payments/posting/rules.ts';
 import { type Attempt, addJob } from '../../platform/jobs/queue.ts';
 import { ProviderApiError, type PulledPayment, type PullSource } from '../providers/provider.ts';
 import { PROVIDERS, type ProviderApis, providerNamed } from '../providers/registry.ts';
 import { nextTryAt } from '../providers/retry-rules.ts';
 import { readingSettings, readPulled } from '../providers/rules.ts';
-import { IncompleteList, readPeriod } from './page-commands.ts';
 import { comparablePart, latest, leftUntil, nextPullAt, type Period, startOfPull } from './pull-rules.ts';
 import {
   addFound,
@@ -26,6 +25,7 @@ import {
   recordPullFailure,
   recordRegistration,
 } from './pull-store.ts';
+import { IncompleteList, readPeriod } from './read-period.ts';
 
 /**
  * Asks providers for their payments, and posts those whose notification was lost. Each job pulls the payments of one short code,

@@ -1,8 +1,8 @@
 import type { Log } from '../../core/log.ts';
-import { isMissed, type PostingContext } from '../posting/queue-commands.ts';
+import { isMissed, type PostingContext } from '../posting/open-posting-queue.ts';
 import type { NotificationRow } from '../rules.ts';
-import { messageOf } from './receive-commands.ts';
-import { storedToPost } from './reprocess-commands.ts';
+import { messageOf } from './receive-notification.ts';
+import { storedToPost } from './reprocess-notifications.ts';
 import { findPending, recordNotificationFailure } from './store.ts';
 
 const RETRIED_AT_ONCE = 100;

@@ -13,7 +13,7 @@ export type Lane = 'sessions' | 'rows' | 'lists';
  * statement must be quick, because later statements of its lane wait for it. One connection for each lane is enough:
  * PostgreSQL answers as fast as one process can send statements.
  */
-export interface ReadingLanes {
+export interface PipelinedReads {
   find<Row>(lane: Lane, text: string, values: readonly unknown[]): Promise<Row[]>;
   close(): Promise<void>;
 }
@@ -22,10 +22,10 @@ export interface ReadingLanes {
  * @param settings the settings of a pipelined connection.
  * @param onConnectionLost called when a connection breaks. The next statement opens a new connection.
  */
-export function openReadingLanes(
+export function openPipelinedReads(
   settings: pg.ClientConfig,
   onConnectionLost: (error: Error) => void,
-): ReadingLanes {
+): PipelinedReads {
   const lanes = new Map<Lane, Promise<pg.Client>>();
   // Each lane has its own names, because the many statement texts of lists would use up the limited number of shared names.
   const nameOf = { sessions: nameStatements('l'), rows: nameStatements('l'), lists: nameStatements('l') };

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { PATIENT } from '../../test/support/waiting.ts';
-import { createSharedSlots } from './shared-slots.ts';
+import { createConcurrencyLimit } from './concurrency-limit.ts';
 
 const OPTIONS = { what: 'things', slots: 2, maxPerCaller: 3, maxWaiting: 10, waitMs: PATIENT.slotMs };
 
 /** Requests a slot for each caller in turn, and records the callers in the order in which they get slots. */
 function enterAll(callers: string[], options: Partial<typeof OPTIONS> = {}) {
-  const slots = createSharedSlots({ ...OPTIONS, ...options });
+  const slots = createConcurrencyLimit({ ...OPTIONS, ...options });
   const started: string[] = [];
   const entries = callers.map(async (caller) => {
     const leave = await slots.enter(caller);

@@ -1,7 +1,7 @@
 import { PassThrough, Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import type { PlainDate } from '../../core/values/dates.ts';
-import { readStatement } from './upload-commands.ts';
+import { readStatement } from './receive-statement.ts';
 
 const RULES = {
   currency: { code: 'KES', decimals: 2 },
