@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { activateDueAccounts } from './accounts/commands.ts';
+import { activateDueAccounts } from './accounts/activate-due-accounts.ts';
 import { suspendLateAccounts } from './accounts/status/suspend-late-accounts.ts';
 import { deleteOldEvents } from './changes/events/delete-old-events.ts';
 import { deleteOldDeliveries } from './changes/webhook-endpoints/delivery-store.ts';

@@ -14,9 +14,10 @@ import { totalsOf, withSlowTotals } from '../core/lists/totals.ts';
 import { Approval } from '../staff/approvals/schema.ts';
 import { SENT_FOR_APPROVAL, sentForApproval } from '../staff/approvals/view.ts';
 import { formatAccountNumber } from './account-number-rules.ts';
-import { changeAccount, openAccount, openAccounts } from './commands.ts';
+import { changeAccount } from './change-account.ts';
 import { expandAccounts, showAccount } from './expand-view.ts';
 import { lockAccounts } from './ledger/store.ts';
+import { openAccount, openAccounts } from './open-account.ts';
 import {
   Account,
   AccountChanges,

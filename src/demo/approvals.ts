@@ -1,4 +1,4 @@
-import { changeAccount } from '../accounts/commands.ts';
+import { changeAccount } from '../accounts/change-account.ts';
 import { refundCredit } from '../accounts/credit/commands.ts';
 import { type Actor, amountOf, type Context, SYSTEM, today } from '../core/context.ts';
 import { inTransaction } from '../core/database/transactions.ts';

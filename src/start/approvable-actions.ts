@@ -1,4 +1,4 @@
-import { ACCOUNT_ACTIONS } from '../accounts/commands.ts';
+import { ACCOUNT_ACTIONS } from '../accounts/change-account.ts';
 import { CREDIT_ACTIONS } from '../accounts/credit/commands.ts';
 import { PAYMENT_ACTIONS } from '../payments/approval-commands.ts';
 import type { ApprovableActions } from '../staff/approvals/commands.ts';

@@ -3,7 +3,7 @@ import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { activateDueAccounts } from '../../src/accounts/commands.ts';
+import { activateDueAccounts } from '../../src/accounts/activate-due-accounts.ts';
 import { csvLine, csvText, unquoted } from '../../src/core/values/csv.ts';
 import { addDays, type PlainDate } from '../../src/core/values/dates.ts';
 import { makeShortStatement } from '../../src/documents/account-statements/view.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { activateDueAccounts } from '../../src/accounts/commands.ts';
+import { activateDueAccounts } from '../../src/accounts/activate-due-accounts.ts';
 import { EVENT_TYPES, EVENTS, type EventType } from '../../src/changes/events/catalogue-schema.ts';
 import { judgePromises } from '../../src/collections/promises/judge-promises.ts';
 import { inSnapshot } from '../../src/core/database/transactions.ts';

@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { activateDueAccounts } from '../../src/accounts/commands.ts';
+import { activateDueAccounts } from '../../src/accounts/activate-due-accounts.ts';
 import { addDays, type PlainDate } from '../../src/core/values/dates.ts';
 import { createRandom } from '../../tools/simulator/traffic.ts';
 import { expectBooksToBalance } from '../support/books.ts';

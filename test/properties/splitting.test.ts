@@ -1,9 +1,11 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { activateDueAccounts, changeAccount, openAccount } from '../../src/accounts/commands.ts';
+import { activateDueAccounts } from '../../src/accounts/activate-due-accounts.ts';
+import { changeAccount } from '../../src/accounts/change-account.ts';
 import { refundCredit } from '../../src/accounts/credit/commands.ts';
 import type { AccountRow } from '../../src/accounts/ledger/rules.ts';
+import { openAccount } from '../../src/accounts/open-account.ts';
 import { termsOf } from '../../src/accounts/schedule/rules.ts';
 import { suspendLateAccounts } from '../../src/accounts/status/suspend-late-accounts.ts';
 import { findAccountRow } from '../../src/accounts/store.ts';
