@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { buildApp } from './app.ts';
 import { createHorizonReader } from './changes/events/feed-horizon.ts';
-import { type Dispatcher, startDispatcher } from './changes/webhook-endpoints/dispatch-commands.ts';
+import { type Dispatcher, startDispatcher } from './changes/webhook-endpoints/start-dispatcher.ts';
 import type { Config, Context } from './core/context.ts';
 import type { Connection } from './core/database/db.ts';
 import { unavailable } from './core/http/errors.ts';

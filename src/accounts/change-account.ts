@@ -12,8 +12,8 @@ import { post } from './ledger/commands.ts';
 import type { AccountRow } from './ledger/rules.ts';
 import { lockAccounts } from './ledger/store.ts';
 import type { AccountChanges } from './schema.ts';
-import type { StatusChange } from './status/change-rules.ts';
 import { adjustStatusToPaidAmount, changeStatus } from './status/commands.ts';
+import type { StatusChange } from './status/paid-amount-rules.ts';
 import { checkStatusMove, moneyEventOf } from './status/rules.ts';
 import { updateExternalFields } from './store.ts';
 

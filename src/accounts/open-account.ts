@@ -12,7 +12,7 @@ import type { PlainDate } from '../core/values/dates.ts';
 import { postAll } from './ledger/commands.ts';
 import type { AccountRow } from './ledger/rules.ts';
 import type { NewAccount } from './schema.ts';
-import { statusRow } from './status/change-rules.ts';
+import { statusRow } from './status/paid-amount-rules.ts';
 import { statusOn } from './status/rules.ts';
 import { insertStatusChanges } from './status/store.ts';
 import { insertAccount } from './store.ts';

@@ -1,6 +1,6 @@
 import { formatAccountNumber } from '../accounts/account-number-rules.ts';
+import { describeLateness } from '../accounts/status/lateness-wording-rules.ts';
 import { suspendLateAccounts } from '../accounts/status/suspend-late-accounts.ts';
-import { describeLateness } from '../accounts/status/suspension-rules.ts';
 import { type AccountToSuspend, findAccountsToSuspend } from '../accounts/status/suspension-store.ts';
 import { findAutoSuspendPlanIds } from '../catalogue/pay-plans/store.ts';
 import { type Context, today } from '../core/context.ts';

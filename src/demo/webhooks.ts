@@ -7,7 +7,7 @@ import { typesOf } from '../changes/events/rules.ts';
 import { findEvents } from '../changes/events/store.ts';
 import { changeEndpoint, createEndpoint } from '../changes/webhook-endpoints/commands.ts';
 import { findLatestEvent } from '../changes/webhook-endpoints/delivery-store.ts';
-import { startDispatcher } from '../changes/webhook-endpoints/dispatch-commands.ts';
+import { startDispatcher } from '../changes/webhook-endpoints/start-dispatcher.ts';
 import type { Actor, Context } from '../core/context.ts';
 import { createNetworks } from '../core/http/addresses.ts';
 import type { Log } from '../core/log.ts';

@@ -6,6 +6,7 @@ import {
   chargesOf,
   daysPastDue,
   dueBy,
+  isBeyondGrace as isBeyondGraceInRules,
   lastDayOfGrace,
   nextItem,
   position,
@@ -25,7 +26,6 @@ import {
   PAID_UNTIL,
   paidToInstalments,
 } from '../../src/accounts/schedule/store.ts';
-import { isBeyondGrace as isBeyondGraceInRules } from '../../src/accounts/status/suspension-rules.ts';
 import { accountColumns, BALANCE } from '../../src/accounts/store.ts';
 import { FREQUENCIES } from '../../src/catalogue/pay-plans/schema.ts';
 import type { Filter } from '../../src/core/lists/query.ts';

@@ -6,9 +6,9 @@ import { similarKey } from '../../src/core/values/reference.ts';
 import { mobilemoney } from '../../src/mobile-money/providers/mobilemoney.ts';
 import { readingSettings, readNotification } from '../../src/mobile-money/providers/rules.ts';
 import { notificationToPost } from '../../src/payments/notifications/rules.ts';
+import type { PaymentToPost } from '../../src/payments/posting/decision-rules.ts';
 import { manualPaymentToPost } from '../../src/payments/posting/manual-payment-rules.ts';
 import { postPayments } from '../../src/payments/posting/post-payments.ts';
-import type { PaymentToPost } from '../../src/payments/posting/rules.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
   accountNow,

@@ -4,7 +4,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { MAX_IN_FLIGHT } from '../../src/changes/webhook-endpoints/delivery-rules.ts';
 import { deleteOldDeliveries } from '../../src/changes/webhook-endpoints/delivery-store.ts';
-import { type Dispatcher, startDispatcher } from '../../src/changes/webhook-endpoints/dispatch-commands.ts';
+import { type Dispatcher, startDispatcher } from '../../src/changes/webhook-endpoints/start-dispatcher.ts';
 import { holdChanges } from '../../src/changes/webhook-endpoints/store.ts';
 import type { TimeLimits } from '../../src/core/time-limits.ts';
 import { dataOf, newAccount, newCustomer, useService } from '../support/harness.ts';

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { startDispatcher } from '../../src/changes/webhook-endpoints/dispatch-commands.ts';
+import { startDispatcher } from '../../src/changes/webhook-endpoints/start-dispatcher.ts';
 import { dataOf, newAccount, pay, useService } from '../support/harness.ts';
 import { measurePace } from '../support/pace.ts';
 import { startReceiver } from '../support/receiver.ts';

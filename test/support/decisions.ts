@@ -1,6 +1,6 @@
 import type { Insertable } from 'kysely';
 import { formatAccountNumber } from '../../src/accounts/account-number-rules.ts';
-import { closeBooks } from '../../src/accounts/ledger/event-rules.ts';
+import { closeBooks } from '../../src/accounts/ledger/close-books-rules.ts';
 import { type AccountRow, openBooks, postEvent } from '../../src/accounts/ledger/rules.ts';
 import { type Actor, SYSTEM } from '../../src/core/context.ts';
 import type { ItemResult } from '../../src/core/database/batching.ts';
@@ -33,7 +33,6 @@ import {
   notificationOf,
   notificationToPost,
 } from '../../src/payments/notifications/rules.ts';
-import { decideManual, manualPaymentToPost } from '../../src/payments/posting/manual-payment-rules.ts';
 import {
   type Decision,
   type KnownNotification,
@@ -45,7 +44,8 @@ import {
   type PostingReads,
   type StoredOutcome,
   UNKNOWN_TRANSACTION,
-} from '../../src/payments/posting/rules.ts';
+} from '../../src/payments/posting/decision-rules.ts';
+import { decideManual, manualPaymentToPost } from '../../src/payments/posting/manual-payment-rules.ts';
 import type { NotificationRow } from '../../src/payments/rules.ts';
 import { STATUS_MODEL } from './status-model.ts';
 

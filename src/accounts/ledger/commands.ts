@@ -1,9 +1,9 @@
 import { type Context, today } from '../../core/context.ts';
 import type { Tx } from '../../core/database/db.ts';
 import type { AppError } from '../../core/http/errors.ts';
-import { needsHistory } from '../status/change-rules.ts';
+import { needsHistory } from '../status/paid-amount-rules.ts';
 import { findStatusHistories } from '../status/store.ts';
-import { closeBooks } from './event-rules.ts';
+import { closeBooks } from './close-books-rules.ts';
 import { type AccountRow, type MoneyEvent, openBooks, postEvent } from './rules.ts';
 import { writeLedger } from './store.ts';
 

@@ -266,6 +266,11 @@ export function lastDayOfGrace({
   return dueOn === null ? null : addDays(restartedOn === null ? dueOn : later(dueOn, restartedOn), days);
 }
 
+export function isBeyondGrace(account: Parameters<typeof lastDayOfGrace>[0], day: PlainDate): boolean {
+  const last = lastDayOfGrace(account);
+  return last !== null && compareDates(last, day) < 0;
+}
+
 /** The state of an item is the first of these whose condition holds. The comment of `scheduleItems` lists the conditions. */
 export const itemStates = ['paid', 'not_owed', 'overdue', 'due', 'partly_paid', 'upcoming'] as const;
 type ItemState = (typeof itemStates)[number];

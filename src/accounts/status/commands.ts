@@ -3,7 +3,7 @@ import { type Actor, type Context, SYSTEM, today } from '../../core/context.ts';
 import type { Tx } from '../../core/database/db.ts';
 import type { Row } from '../../core/database/tables.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
-import { changesForPaidAmount, needsHistory, rowsOfChange, type StatusChange } from './change-rules.ts';
+import { changesForPaidAmount, needsHistory, rowsOfChange, type StatusChange } from './paid-amount-rules.ts';
 import { isStatusIn, moneyEventOfMove } from './rules.ts';
 import { findStatusHistories, insertStatusChanges, updateStatuses } from './store.ts';
 

@@ -6,7 +6,7 @@ import type { AccountStatus, AccountStatusChanges, Row, StatusCause } from '../.
 import { fetchPage } from '../../core/lists/page.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
-import type { StatusHistory } from './change-rules.ts';
+import type { StatusHistory } from './paid-amount-rules.ts';
 
 type AccountRow = Row<'accounts'>;
 

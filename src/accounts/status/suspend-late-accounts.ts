@@ -2,7 +2,7 @@ import { type Context, SYSTEM, today } from '../../core/context.ts';
 import { inTransaction } from '../../core/database/transactions.ts';
 import { businessDay } from '../../core/values/dates.ts';
 import { changeStatuses } from './commands.ts';
-import { describeLateness } from './suspension-rules.ts';
+import { describeLateness } from './lateness-wording-rules.ts';
 import { lockAccountsToSuspend } from './suspension-store.ts';
 
 /**

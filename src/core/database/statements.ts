@@ -4,6 +4,14 @@ import type { Lane } from './pipelined-reads.ts';
 import { UNNAMED } from './prepared-statements.ts';
 import type { DB } from './tables.ts';
 
+// Which way to run a statement:
+// - `sql` or the query builder, and `execute`: the usual way.
+// - `lookUp`: outside a transaction, for a few rows by key or in the order of an index. It shares a connection with other requests.
+// - `planAndRun`: if the best plan depends on the values.
+// - `run`: for text that is assembled.
+// - `sendWithCommit` (transactions.ts): the last statements of a transaction.
+// Decision 0014 has the reasons and figures.
+
 /** A statement of `sql` or of the query builder. */
 export interface Statement<Row> {
   compile(db: Db): CompiledQuery<Row>;

@@ -7,6 +7,8 @@ import type { PrintedDocument, Printer } from '../../platform/printing/printer.t
 import { printedQuantity } from './rules.ts';
 import type { InvoiceWithItems } from './store.ts';
 
+// The data of the printed invoice. Its words and layout are in templates/invoice.typ.
+
 interface InvoiceDocument extends PrintedDocument {
   number: string;
   /** YYYY-MM-DD, also the date of the PDF. */

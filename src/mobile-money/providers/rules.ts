@@ -11,7 +11,7 @@ import {
   type Notification,
   OTHER_SHORT_CODE,
   UNREADABLE_TIME,
-} from '../../payments/posting/rules.ts';
+} from '../../payments/posting/decision-rules.ts';
 import { methodCodeOf } from '../../payments/provider-name-rules.ts';
 import type { AnswerReceiver, PaymentProvider, PulledPayment, SentPayment } from './provider.ts';
 

@@ -31,7 +31,7 @@ import {
   type StoredOutcome,
   UNREADABLE_TIME,
   WITHOUT_BALANCE,
-} from '../posting/rules.ts';
+} from '../posting/decision-rules.ts';
 import { type NotificationRow, type PaymentRow, providerActor, type RefusalReason } from '../rules.ts';
 import { disclosesAll, repeats } from './repeat-rules.ts';
 

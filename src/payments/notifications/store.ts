@@ -5,7 +5,7 @@ import type { PaymentSource } from '../../core/database/tables.ts';
 import type { Page } from '../../core/http/envelope.ts';
 import { fetchPage } from '../../core/lists/page.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
-import { NOTIFICATION_OUTCOMES, type Notification } from '../posting/rules.ts';
+import { NOTIFICATION_OUTCOMES, type Notification } from '../posting/decision-rules.ts';
 import type { NotificationRow } from '../rules.ts';
 import { notificationColumns, type ReadableFields, readableColumns } from './rules.ts';
 import { MAX_LISTED_BODY_LENGTH } from './schema.ts';

@@ -29,7 +29,7 @@ import {
   paymentRow,
   recordedEvent,
   refuse,
-} from './rules.ts';
+} from './decision-rules.ts';
 import { findCashWarnings, findWarnings, refuseUnconfirmed } from './warning-rules.ts';
 
 // Decides the effects of a payment that staff record.

@@ -1,7 +1,7 @@
-import { closeBooks } from '../../accounts/ledger/event-rules.ts';
+import { closeBooks } from '../../accounts/ledger/close-books-rules.ts';
 import { type AccountRow, openBooks, postEvent } from '../../accounts/ledger/rules.ts';
 import { findExistingAccounts, ledgerStatement, takeFreeAccounts } from '../../accounts/ledger/store.ts';
-import { needsHistory, type StatusHistory } from '../../accounts/status/change-rules.ts';
+import { needsHistory, type StatusHistory } from '../../accounts/status/paid-amount-rules.ts';
 import { findStatusHistories } from '../../accounts/status/store.ts';
 import { type Context, today } from '../../core/context.ts';
 import type { BatchResults } from '../../core/database/batching.ts';
@@ -14,7 +14,6 @@ import { findRecentlyCounted } from '../cash/overview-store.ts';
 import { decideMatch, type Match, NO_MATCH, suggestedAccountIds } from '../matching/rules.ts';
 import { findCandidates, findCustomersOf, findRelatedAssignments } from '../matching/store.ts';
 import { decideNotification } from '../notifications/rules.ts';
-import { decideManual } from './manual-payment-rules.ts';
 import {
   changeablePayments,
   type Decision,
@@ -26,15 +25,16 @@ import {
   type PostingReads,
   refuse,
   UNKNOWN_TRANSACTION,
-} from './rules.ts';
+} from './decision-rules.ts';
+import { decideManual } from './manual-payment-rules.ts';
 import {
   findAlikePayments,
   findByExternalIds,
   findContained,
   findPaymentMethods,
   findTransactions,
-  notificationStatements,
-  paymentStatements,
+  notificationUpdates,
+  paymentUpdates,
   takeFreeNames,
   takeFreePayments,
   takeIds,
@@ -67,11 +67,11 @@ export async function postPayments(
   const inserted = rows.flatMap((one) => one.rows ?? []);
   const isLedgerChanged = inserted.length + earlier.books.posted.length > 0;
   await sendWithCommit(tx, [
-    ...paymentStatements(changed),
+    ...paymentUpdates(changed),
     ...(isLedgerChanged
       ? [ledgerStatement(closeBooks(earlier.books, histories, today(context), inserted))]
       : []),
-    ...notificationStatements(changed),
+    ...notificationUpdates(changed),
   ]);
   return { done: new Map([...decisions].map(([item, { result }]) => [item, result])), notNow };
 }

@@ -20,7 +20,7 @@ import {
   REPEATED_AFTER_REVERSAL,
   SIMILAR_WITHIN_DAYS,
   type StoredOutcome,
-} from './rules.ts';
+} from './decision-rules.ts';
 import { type AlikePayment, MAX_NAMED_PAYMENTS } from './warning-rules.ts';
 
 /**
@@ -292,7 +292,7 @@ interface RowsToUpdate {
 }
 
 /** The statements that update stored payments, before the new rows are inserted: a new payment can take over a transaction. */
-export function paymentStatements({ payments }: RowsToUpdate) {
+export function paymentUpdates({ payments }: RowsToUpdate) {
   if (payments.length === 0) return [];
   const text = `update payments p set account_id = c.account_id, status = c.status, match_method = c.match_method,
       match_reason = c.match_reason, provider = c.provider, provider_trans_id = c.provider_trans_id,
@@ -302,7 +302,7 @@ export function paymentStatements({ payments }: RowsToUpdate) {
 }
 
 /** The statements that update stored notifications, after the new rows are inserted: an outcome names a new payment. */
-export function notificationStatements({ payments, notifications, repeatedAfterReversal }: RowsToUpdate) {
+export function notificationUpdates({ payments, notifications, repeatedAfterReversal }: RowsToUpdate) {
   const outcomes = notifications.map(({ id, outcome, paymentId, conflictPaymentId, flags }) => ({
     ...{ id, outcome, flags, payment_id: paymentId, conflict_payment_id: conflictPaymentId },
   }));

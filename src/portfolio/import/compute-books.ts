@@ -7,8 +7,8 @@ import type { Tx } from '../../core/database/db.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import type { FileName } from '../format-rules.ts';
 import { computeAccountBooks, type HistoryItem, type ImportedAccount } from './account-books-rules.ts';
+import type { Findings } from './findings-rules.ts';
 import { COPY_RESULTS, resultsAsText } from './live-rows-store.ts';
-import type { Findings } from './problem-rules.ts';
 import {
   type AccountTermsRow,
   fetchAccounts,

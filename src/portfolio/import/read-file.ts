@@ -22,7 +22,7 @@ import {
   readCell,
   SAMPLED_ROWS,
 } from './cell-rules.ts';
-import type { CellsByLine, Findings } from './problem-rules.ts';
+import type { CellsByLine, Findings } from './findings-rules.ts';
 import { rowAsText } from './staging-rules.ts';
 
 const MAX_LINE_BYTES = 64 * 1024;

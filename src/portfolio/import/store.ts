@@ -11,7 +11,7 @@ import type {
 import { fetchPage } from '../../core/lists/page.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
 import type { FileName } from '../format-rules.ts';
-import type { Findings } from './problem-rules.ts';
+import type { Findings } from './findings-rules.ts';
 import { STATUSES_WITH_JOB } from './rules.ts';
 
 export type ImportRow = Selectable<Imports>;

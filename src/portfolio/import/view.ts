@@ -1,6 +1,6 @@
 import { BYTE_ORDER_MARK, csvLine, unquoted } from '../../core/values/csv.ts';
 import type { FileName } from '../format-rules.ts';
-import type { Problem } from './problem-rules.ts';
+import type { Problem } from './findings-rules.ts';
 import type { DifferenceRow, ImportFileRow, ImportRow, ProblemRow } from './store.ts';
 
 /**

@@ -15,6 +15,7 @@ import { FILE_NAMES, type FileName } from '../format-rules.ts';
 import { findBroken, importChecks } from './check-store.ts';
 import { failWork } from './commands.ts';
 import { computeBooks } from './compute-books.ts';
+import { collectFindings, type Findings } from './findings-rules.ts';
 import {
   analyzeTables,
   createResultTables,
@@ -24,7 +25,6 @@ import {
   writeMoney,
   writePaymentMethods,
 } from './live-rows-store.ts';
-import { collectFindings, type Findings } from './problem-rules.ts';
 import { readCells, readFile } from './read-file.ts';
 import { hasRunningJob } from './rules.ts';
 import { copyToStaging } from './staging-rules.ts';

@@ -6,6 +6,7 @@ import { inTransaction } from '../../core/database/transactions.ts';
 import { AppError } from '../../core/http/errors.ts';
 import { hashToken } from '../../core/values/secret.ts';
 import { lockUserAgainstChanges, type UserRow } from '../users/store.ts';
+import { isOfDomain, profileOf } from './claims-rules.ts';
 import type { AuthParts } from './commands.ts';
 import {
   canNameProvider,
@@ -20,7 +21,6 @@ import {
   findOrCreateInvitedUser,
   refuseIfClosed,
 } from './registration-commands.ts';
-import { isOfDomain, profileOf } from './rules.ts';
 import { startSession } from './session-commands.ts';
 import * as store from './store.ts';
 

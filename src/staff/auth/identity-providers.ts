@@ -3,8 +3,8 @@ import * as openid from 'openid-client';
 import { AppError, codeOf, unavailable } from '../../core/http/errors.ts';
 import type { TimeLimits } from '../../core/time-limits.ts';
 import type { Stopwatch } from '../../core/values/dates.ts';
+import { type Claims, identityProblem } from './claims-rules.ts';
 import { type IdentityProvider, providerVariable } from './identity-provider-rules.ts';
-import { type Claims, identityProblem } from './rules.ts';
 import type { Identity } from './store.ts';
 
 /** The size limit of each answer. It is much larger than the largest known answers, which are key sets with certificates. */

@@ -8,7 +8,7 @@ import { addUser } from '../users/commands.ts';
 import { acceptInvitation } from '../users/invitation-commands.ts';
 import { findOpenInvitation, lockOpenInvitation, type OpenInvitation } from '../users/invitation-store.ts';
 import { getUser, hasAdmin, type NewUser, type UserRow } from '../users/store.ts';
-import { type Claims, profileWith } from './rules.ts';
+import { type Claims, profileWith } from './claims-rules.ts';
 import { lockRegistration } from './store.ts';
 
 /** Creates users who register themselves, with or without an invitation, by password or through an identity provider. */

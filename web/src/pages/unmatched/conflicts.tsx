@@ -14,8 +14,8 @@ import { mayAskProvider, NotificationAnswer } from '../shared/provider-answer.ts
 import { PAYMENT_TONES } from '../shared/tones.ts';
 import { useConnection } from '../shared/use-connection.ts';
 import { Choice } from './choice.tsx';
+import { Queue } from './keyboard-queue.tsx';
 import { NotificationFacts, NotificationItem } from './notification.tsx';
-import { Queue } from './queue.tsx';
 import { Warnings } from './warnings.tsx';
 
 type Notification = Schemas['Notification'];

@@ -11,8 +11,8 @@ import { Filters, useList } from '../shared/list.tsx';
 import { prettyJson } from '../shared/pretty-json.ts';
 import { mayAskProvider, NotificationAnswer } from '../shared/provider-answer.tsx';
 import { Fact } from './fact.tsx';
+import { Queue } from './keyboard-queue.tsx';
 import { NotificationFacts, NotificationItem } from './notification.tsx';
-import { Queue } from './queue.tsx';
 import { Warnings } from './warnings.tsx';
 
 type Notification = Schemas['Notification'];

@@ -9,7 +9,7 @@ import { useListState } from '../../ui/list-state.ts';
 import { Pager } from '../../ui/table.tsx';
 import { WriteNotice } from '../shared/write-notice.tsx';
 import { AssignmentForm } from './assignment-form.tsx';
-import { Queue } from './queue.tsx';
+import { Queue } from './keyboard-queue.tsx';
 import { useUndo } from './undo.ts';
 
 type Payment = Schemas['UnmatchedPayment'];

@@ -7,7 +7,7 @@ import {
   report,
 } from '../../../test/support/decisions.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
-import { isOtherKey, isProbablySame, otherKeysOf } from './rules.ts';
+import { isOtherKey, isProbablySame, otherKeysOf } from './decision-rules.ts';
 
 // What the money of a payment does on account A, whose total is 1,000: 100 on 5 October, then 100 a week. Today is 2 November. The
 // account has 7 days of grace.

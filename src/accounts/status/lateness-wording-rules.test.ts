@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PlainDate } from '../../core/values/dates.ts';
-import { lastDayOfGrace } from '../schedule/rules.ts';
-import { describeLateness, isBeyondGrace } from './suspension-rules.ts';
+import { isBeyondGrace, lastDayOfGrace } from '../schedule/rules.ts';
+import { describeLateness } from './lateness-wording-rules.ts';
 
 const day = (text: string) => text as PlainDate;
 const late = (next: string | null, reprieved: string | null = null, grace_days = 7) => ({

@@ -2,7 +2,7 @@ import { type ChangeRow, event, eventRow } from '../../changes/events/change-rul
 import { SYSTEM } from '../../core/context.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import { nextDueDate } from '../schedule/rules.ts';
-import { changesForPaidAmount, rowsOfChange, type StatusHistory } from '../status/change-rules.ts';
+import { changesForPaidAmount, rowsOfChange, type StatusHistory } from '../status/paid-amount-rules.ts';
 import { isStatusIn } from '../status/rules.ts';
 import type {
   AccompanyingRows,

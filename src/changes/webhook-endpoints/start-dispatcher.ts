@@ -4,14 +4,14 @@ import pLimit from 'p-limit';
 import type { Context } from '../../core/context.ts';
 import type { Log } from '../../core/log.ts';
 import type { HorizonReader } from '../events/feed-horizon.ts';
+import type { Outcome } from './delivery-rules.ts';
+import { findOwnedEndpoints, type Lease, leaseEndpoints } from './delivery-store.ts';
 import {
   DELIVERY_INTERVALS,
   type DeliveryIntervals,
   type DeliveryLoop,
   startDeliveryLoop,
-} from './delivery-commands.ts';
-import type { Outcome } from './delivery-rules.ts';
-import { findOwnedEndpoints, type Lease, leaseEndpoints } from './delivery-store.ts';
+} from './start-delivery-loop.ts';
 
 /** The number of SQL statements that all delivery loops of this instance may run at the same time. */
 const MAX_STATEMENTS = 2;

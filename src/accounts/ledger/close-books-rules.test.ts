@@ -3,7 +3,7 @@ import { accountRow } from '../../../test/support/account-row.ts';
 import { event, eventRow } from '../../changes/events/change-rules.ts';
 import { type Actor, SYSTEM } from '../../core/context.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
-import { numberChanges } from './event-rules.ts';
+import { numberChanges } from './close-books-rules.ts';
 import type { AccountRow, MoneyEvent, NewBooks } from './rules.ts';
 
 const DAY = '2026-11-02' as PlainDate;

@@ -1,11 +1,6 @@
 import type { Row } from '../../core/database/tables.ts';
-import { compareDates, type PlainDate } from '../../core/values/dates.ts';
-import { daysPastDue, lastDayOfGrace } from '../schedule/rules.ts';
-
-export function isBeyondGrace(account: Parameters<typeof lastDayOfGrace>[0], today: PlainDate): boolean {
-  const last = lastDayOfGrace(account);
-  return last !== null && compareDates(last, today) < 0;
-}
+import type { PlainDate } from '../../core/values/dates.ts';
+import { daysPastDue } from '../schedule/rules.ts';
 
 /** Why the suspension policy changes the status of an account, for example "12 days past due, 7 days of grace". */
 export function describeLateness(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { identityProblem, profileOf } from './rules.ts';
+import { identityProblem, profileOf } from './claims-rules.ts';
 
 const email = 'person@example.org';
 

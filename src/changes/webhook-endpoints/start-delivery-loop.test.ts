@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { TIME_LIMITS } from '../../core/time-limits.ts';
-import { DELIVERY_INTERVALS } from './delivery-commands.ts';
+import { DELIVERY_INTERVALS } from './start-delivery-loop.ts';
 
 it('an instance looks for events and saves attempts ten times a second', () => {
   expect(DELIVERY_INTERVALS).toMatchObject({ pollMs: 100, saveMs: 100 });

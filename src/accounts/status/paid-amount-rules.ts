@@ -3,8 +3,9 @@ import type { Actor } from '../../core/context.ts';
 import type { RowsOf } from '../../core/database/rows.ts';
 import type { AccountStatus, LedgerEvent, Row, StatusCause } from '../../core/database/tables.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
+import { isBeyondGrace } from '../schedule/rules.ts';
+import { describeLateness } from './lateness-wording-rules.ts';
 import { eventOfMove, isStatusIn, isToComplete } from './rules.ts';
-import { describeLateness, isBeyondGrace } from './suspension-rules.ts';
 
 // Decides which change of status the paid amount of an account requires, and makes the rows of a change.
 
