@@ -65,7 +65,7 @@ export async function correctAmount(
 
     const now = context.clock.now();
     await setReversed(tx, id, reason, now);
-    const [newIds] = await takeIds(tx, 1);
+    const [newIds] = await takeIds(tx, [false]);
     if (!newIds) throw new Error('There is no id for the new payment.');
     const newId = newIds.payment;
     const corrected = paymentRow(newId, now, {

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addDays, type PlainDate } from '../../src/core/values/dates.ts';
@@ -343,6 +344,9 @@ async function replay(operation: Operation): Promise<void> {
       const again = await call();
       expect(again.headers.get('idempotent-replayed'), name).toBe('true');
       expect(again.body, name).toEqual(answer.body);
+      // The repeat has taken an id that no payment gets. The ids of the story have no gaps.
+      if (name === 'POST /api/payments')
+        await sql`select setval('payments_id_seq', max(id)) from payments`.execute(service.context.db);
     }
   }
 }

@@ -271,6 +271,7 @@ function processed(
   const { outcome, paymentId } = stored;
   const result = { outcome: { outcome, paymentId } };
   const id = notification.stored?.id ?? newIds.notification;
+  if (id === null) throw new Error('There is no id for the new notification.');
   const isNewConflict = outcome === 'conflict' && notification.stored?.outcome !== 'conflict';
   const changes = isNewConflict ? [conflictOf(id, notification, stored)] : [];
   if (notification.stored) return { result, rows: { changes }, notifications: [{ id, ...stored }] };

@@ -238,7 +238,7 @@ export type ExternalPayment = Pick<
 /** What the decision about a payment to post depends on, besides what the same batch has posted before. */
 export interface PostingReads {
   /** The ids for the new rows of this payment. */
-  newIds: { payment: number; notification: number };
+  newIds: { payment: number; notification: number | null };
   known: KnownTransaction;
   methods: readonly Row<'payment_methods'>[];
   /** The payment that already has the external id of the manual payment. */

@@ -158,7 +158,10 @@ async function takeAndRead(tx: Tx, { config }: Context, items: readonly PaymentT
         tx,
         items.map((item) => ('manual' in item ? item.manual : undefined)),
       ),
-      takeIds(tx, items.length),
+      takeIds(
+        tx,
+        items.map((item) => 'notification' in item && item.notification.stored === null),
+      ),
     ]);
   const matches = new Map(
     interpreted.map((item, at) => [

@@ -54,11 +54,17 @@ export function findPaymentMethods(tx: Tx): Promise<Row<'payment_methods'>[]> {
   return run(tx, 'select * from payment_methods', []);
 }
 
-/** Takes ids for new payments and notifications, in ascending order. */
-export function takeIds(tx: Tx, count: number): Promise<{ payment: number; notification: number }[]> {
-  const text = `select nextval('payments_id_seq') as payment, nextval('notifications_id_seq') as notification
-    from generate_series(1, $1::int)`;
-  return run(tx, text, [count]);
+/**
+ * Takes ids for new payments, in ascending order, and for new notifications.
+ * @param withNotification - for each payment, whether its notification is new.
+ */
+export function takeIds(
+  tx: Tx,
+  withNotification: readonly boolean[],
+): Promise<{ payment: number; notification: number | null }[]> {
+  const text = `select nextval('payments_id_seq') as payment, case when is_new then nextval('notifications_id_seq') end as notification
+    from unnest($1::boolean[]) with ordinality as item (is_new, at) order by at`;
+  return run(tx, text, [withNotification]);
 }
 
 /** The columns of `KnownPayment` that a payment `p` does not have. */
