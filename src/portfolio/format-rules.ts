@@ -141,7 +141,7 @@ function declared<Fields extends DeclaredFields>(fields: Fields): Record<keyof F
 }
 
 function kindOf({ schema, trimmed }: DeclaredField): Kind {
-  const { type, enum: values, format, maxLength } = schema as unknown as JsonSchema;
+  const { type, enum: values, format, maxLength } = schema as DeclaredField['schema'] & JsonSchema;
   if (values) return { kind: 'choice', values };
   if (type === 'boolean') return flag;
   if (format === 'paragraph') return { kind: 'paragraph', maxLength };

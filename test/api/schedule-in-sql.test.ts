@@ -28,7 +28,6 @@ import {
 } from '../../src/accounts/schedule/store.ts';
 import { accountColumns, BALANCE } from '../../src/accounts/store.ts';
 import { FREQUENCIES } from '../../src/catalogue/pay-plans/schema.ts';
-import type { Filter } from '../../src/core/lists/query.ts';
 import { addDays, type PlainDate } from '../../src/core/values/dates.ts';
 import { maxMinor, minMinor } from '../../src/core/values/money.ts';
 import { newCustomer, useService } from '../support/harness.ts';
@@ -151,7 +150,7 @@ describe.each(DAYS)('the SQL of the schedule on %s', (day) => {
     const { computed } = accountColumns(day);
     for (const n of COMPARED_DAYS) {
       const conditions = operators.map((operator) => {
-        const filter = { operator, values: [String(n)] } as unknown as Filter;
+        const filter = { operator, values: [String(n)] };
         return [operator, compareDaysPastDue(filter, day, sql`a.status <> 'pending'`)] as const;
       });
       const rows = await read<Record<(typeof operators)[number] | 'days', unknown>>({

@@ -62,7 +62,7 @@ const LONGEST_PAST_DUE = 1_000_000;
  * @returns undefined for an operator that cannot use the index.
  */
 export function compareDaysPastDue(
-  { operator, values }: Filter,
+  { operator, values }: Pick<Filter, 'operator' | 'values'>,
   day: PlainDate,
   isActivated: RawBuilder<boolean>,
 ): RawBuilder<boolean> | undefined {

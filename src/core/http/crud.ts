@@ -119,7 +119,7 @@ interface ChangeRoute<Answer extends TSchema, Body extends TSchema> extends Desc
   errors?: ErrorCode[];
   description?: string;
   body: Body & NonNullable<FastifyContextConfig['editable']>;
-  /** Locks the resource until the transaction ends. Returns the same data as GET. */
+  /** Locks the resource until the transaction ends. Returns at least the fields of `body`, as GET does. */
   lock(tx: Tx, id: number): Promise<object | undefined>;
   /** Must use the context that it receives. */
   change(context: Context, actor: Actor, id: number, body: Static<Body>): Promise<Static<Answer>>;

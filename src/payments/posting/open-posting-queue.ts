@@ -10,7 +10,7 @@ import { postPayments } from './post-payments.ts';
 /** Posts the payments of all requests and jobs of an instance in batches. */
 export type PostingQueue = Batcher<PaymentToPost, Outcome>;
 
-/** The context of commands that submit payments. */
+/** The context of commands that submit payments. Outside a transaction only: the queue would wait for the locks of its caller. */
 export interface PostingContext extends Context {
   readonly queue: Pick<PostingQueue, 'submit'>;
 }

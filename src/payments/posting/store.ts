@@ -67,11 +67,15 @@ export function takeIds(
   return run(tx, text, [withNotification]);
 }
 
-/** The columns of `KnownPayment` that a payment `p` does not have. */
-const MORE_COLUMNS = `coalesce(u.role, k.role) as recorder_role, k.permissions as key_permissions, a.customer_id,
+/**
+ * The columns of `KnownPayment` that a payment `p` does not have. They are no joins, because PostgreSQL expects many payments for an array
+ * of references, and would read whole tables for a join.
+ */
+const MORE_COLUMNS = `
+  coalesce((select role from users where id = p.created_by), (select role from api_keys where id = p.api_key_id)) as recorder_role,
+  (select permissions from api_keys where id = p.api_key_id) as key_permissions,
+  (select customer_id from accounts where id = p.account_id) as customer_id,
   exists (select from approvals where payment_id = p.id and status = 'pending') as awaits_approval`;
-const MORE_TABLES = `left join users u on u.id = p.created_by left join api_keys k on k.id = p.api_key_id
-  left join accounts a on a.id = p.account_id`;
 
 /**
  * Finds the payments and notifications of each reference, and the payments with similar references.
@@ -89,7 +93,7 @@ export async function findTransactions(
     run<KnownPayment>(
       tx,
       `select p.*, ${MORE_COLUMNS}
-      from payments p ${MORE_TABLES}
+      from payments p
       where (p.reference_key = any($1::text[])
           or p.reference_key ~ '[OI]' and translate(p.reference_key, 'OI', '01') = any($2::text[]))
         and (p.status <> 'reversed' or p.provider is not null)`,
@@ -195,7 +199,7 @@ export async function findContained(
         select payments.*, null, null, null from payments
         where not asked.is_manual and not asked.is_own and reference_key = asked.key
           and amount_minor = asked.amount_minor and ${isNear} and provider is null and status <> 'reversed'
-      ) p ${MORE_TABLES}
+      ) p
     ) found`,
     [JSON.stringify(asked)],
   );
