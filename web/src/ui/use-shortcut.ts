@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'react';
+import { useLayoutEffect, useRef } from 'react';
 import { KEYS, type KeyName } from './keys.ts';
 
 /** Whether the key was pressed alone, or with Shift. A letter counts in upper and lower case. */
@@ -17,10 +17,10 @@ const OWN_KEYS = 'input:not([type=radio], [type=checkbox]), select, textarea';
 /** Calls the function when the user presses the key anywhere on the page. @param name - undefined: no key. */
 export function useShortcut(name: KeyName | undefined, onPress: () => void): void {
   const latest = useRef(onPress);
-  useEffect(() => {
+  useLayoutEffect(() => {
     latest.current = onPress;
   });
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!name) return;
     const listener = (event: KeyboardEvent) => {
       if (!isKey(event, name) || (event.target as Element).matches?.(OWN_KEYS)) return;

@@ -90,11 +90,12 @@ export function Queue<Row extends { id: number }>(props: QueueProps<Row>) {
     if (isEmpty) onEmpty?.();
   }, [isEmpty]);
 
+  // Before the browser draws the rows, so that no key is lost that is meant for them.
   const onKey = useRef<(event: KeyboardEvent) => void>(undefined);
-  useEffect(() => {
+  useLayoutEffect(() => {
     onKey.current = onKeyDown;
   });
-  useEffect(() => {
+  useLayoutEffect(() => {
     const listener = (event: KeyboardEvent) => onKey.current?.(event);
     document.addEventListener('keydown', listener);
     return () => document.removeEventListener('keydown', listener);
