@@ -10,6 +10,7 @@ import { AppError, invalidField, notFound, unconfirmed } from '../core/http/erro
 import { lastOfMonth, type PlainDate } from '../core/values/dates.ts';
 import { maxAmountMinor, maxAmountText } from '../core/values/money.ts';
 import { withTrimmed } from '../core/values/text.ts';
+import { cancelledAccounts } from './cancelled-sale-rules.ts';
 import {
   type CurrentRule,
   checkPeriod,
@@ -337,13 +338,5 @@ function shareTaken(field: string, accountId: number | null, taken: TakenShare):
     'DUPLICATE_ENTRY',
     `Other commissions have ${shareBasisPoints} of ${WHOLE_SALE} basis points of the sale of account ${accountId}. This commission can have at most ${WHOLE_SALE - shareBasisPoints}.`,
     { details: { resource: 'commission', field, id } },
-  );
-}
-
-function cancelledAccounts(accountIds: readonly number[], to: CommissionStatus): AppError {
-  const [first, more] = [accountIds.slice(0, 10).join(', '), accountIds.length > 10 ? ', …' : ''];
-  return invalidField(
-    'status',
-    `cannot become ${to} because accounts were cancelled (${first}${more}). Calculate the commission again.`,
   );
 }

@@ -1,8 +1,8 @@
-import { isStatusIn } from '../accounts/status/rules.ts';
 import type { AccountStatus } from '../core/database/tables.ts';
 import { type FieldProblem, invalid, invalidField } from '../core/http/errors.ts';
 import { compareDates, lastOfMonth, type PlainDate } from '../core/values/dates.ts';
 import { divideHalfUp, type Minor } from '../core/values/money.ts';
+import { problemOfUnsold } from './cancelled-sale-rules.ts';
 import type { Sale } from './schema.ts';
 
 const BASIS_POINTS = 10_000n;
@@ -68,12 +68,8 @@ export function checkSoldAccounts(
     const account = sale.accountId === undefined ? undefined : accounts.get(sale.accountId);
     if (!account) return;
     const path = `salesData[${index}]`;
-    if (isStatusIn(account.status, 'unsold')) {
-      problems.push({
-        path: `${path}.accountId`,
-        message: `must not be a ${account.status} account: it earns no commission`,
-      });
-    }
+    const problem = problemOfUnsold(account.status);
+    if (problem !== undefined) problems.push({ path: `${path}.accountId`, message: problem });
     const isEarlier = includesEarlier && account.activation_date < `${period}-01`;
     if (sale.saleDate === undefined && !isEarlier && !isWithin(period, account.activation_date)) {
       const message = `is required and must be in ${period}, because the account was activated on ${account.activation_date}`;

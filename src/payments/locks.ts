@@ -9,7 +9,7 @@ import { decideMatch } from './matching/rules.ts';
 import { findCandidates } from './matching/store.ts';
 import { storedToPost } from './notifications/reprocess-notifications.ts';
 import { findReprocessable, lockNotifications } from './notifications/store.ts';
-import { locksOfReference } from './posting/decision-rules.ts';
+import { locksOfReference } from './posting/payment-to-post-rules.ts';
 import type { PaymentRow } from './rules.ts';
 import { findPaymentRow, lockPaymentRows } from './store.ts';
 
@@ -23,6 +23,12 @@ import { findPaymentRow, lockPaymentRows } from './store.ts';
  * A statement that waits for a lock reads the past. So names are locked by statements of their own, and later statements read. The
  * posting queue waits for no lock (posting/post-payments.ts). `postNow` takes further locks only if they are free.
  */
+
+/**
+ * The first table that the posting queue reads for a payment. A transaction that locks this table before other tables cannot
+ * deadlock with the payments of the queue.
+ */
+export const FIRST_TABLE_OF_PAYMENTS = 'payment_methods';
 
 /**
  * 1. Locks references, because staff and the provider can report one payment at the same moment.

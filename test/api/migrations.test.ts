@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { describe, expect, it } from 'vitest';
-import { FIRST_TABLE_OF_PAYMENTS } from '../../src/payments/posting/decision-rules.ts';
+import { FIRST_TABLE_OF_PAYMENTS } from '../../src/payments/locks.ts';
 import { parseMigration, readMigrationFiles } from '../../src/platform/migrations/files.ts';
 import { migrate } from '../../src/platform/migrations/runner.ts';
 import { useDatabaseBefore } from '../support/earlier-database.ts';

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { buildApp } from '../../src/app.ts';
-import { FIRST_TABLE_OF_PAYMENTS } from '../../src/payments/posting/decision-rules.ts';
+import { FIRST_TABLE_OF_PAYMENTS } from '../../src/payments/locks.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
   accountNow,

@@ -34,18 +34,15 @@ import {
   notificationToPost,
 } from '../../src/payments/notifications/rules.ts';
 import {
-  type Decision,
   type KnownNotification,
   type KnownPayment,
-  type ManualPayment,
-  type Notification,
-  type Outcome,
   type PostedSoFar,
   type PostingReads,
-  type StoredOutcome,
   UNKNOWN_TRANSACTION,
-} from '../../src/payments/posting/decision-rules.ts';
+} from '../../src/payments/posting/known-payment-rules.ts';
 import { decideManual, manualPaymentToPost } from '../../src/payments/posting/manual-payment-rules.ts';
+import type { Decision, Outcome, StoredOutcome } from '../../src/payments/posting/outcome-rules.ts';
+import type { ManualPayment, Notification } from '../../src/payments/posting/payment-to-post-rules.ts';
 import type { NotificationRow } from '../../src/payments/rules.ts';
 import { STATUS_MODEL } from './status-model.ts';
 

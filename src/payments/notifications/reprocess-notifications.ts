@@ -1,6 +1,6 @@
 import type { Context } from '../../core/context.ts';
 import type { Tx } from '../../core/database/db.ts';
-import type { Notification, PaymentToPost } from '../posting/decision-rules.ts';
+import type { Notification, PaymentToPost } from '../posting/payment-to-post-rules.ts';
 import { postNow } from '../posting/post-payments.ts';
 import { methodCodeOf } from '../provider-name-rules.ts';
 import type { NotificationRow } from '../rules.ts';

@@ -10,26 +10,29 @@ import { containedKeys, referenceKey } from '../../core/values/reference.ts';
 import { mayDo } from '../../rights.ts';
 import type { PaymentRow } from '../rules.ts';
 import {
-  type Decision,
   type ExternalPayment,
   isProbablySame,
-  type KeepAnswer,
   type KnownNotification,
   type KnownPayment,
   type KnownTransaction,
-  linkedOutcome,
-  locksOfReference,
-  type ManualPayment,
-  NOTIFICATION_OUTCOMES,
-  OTHER_METHOD,
-  type PaymentToPost,
   type PostedSoFar,
   type PostingReads,
   type PostingSettings,
-  paymentRow,
-  recordedEvent,
+} from './known-payment-rules.ts';
+import { paymentRow, recordedEvent } from './new-payment-rules.ts';
+import {
+  type Decision,
+  linkedOutcome,
+  NOTIFICATION_OUTCOMES,
+  OTHER_METHOD,
   refuse,
-} from './decision-rules.ts';
+} from './outcome-rules.ts';
+import {
+  type KeepAnswer,
+  locksOfReference,
+  type ManualPayment,
+  type PaymentToPost,
+} from './payment-to-post-rules.ts';
 import { findCashWarnings, findWarnings, refuseUnconfirmed } from './warning-rules.ts';
 
 // Decides the effects of a payment that staff record.
