@@ -13,7 +13,8 @@ export const REQUEST_PROVIDER = onlyProviderWith('requester');
 export const STATUS_PROVIDER = onlyProviderWith('statusAnswers');
 
 function onlyProviderWith<Part extends keyof PaymentProvider>(part: Part) {
-  const provider = PROVIDERS.find((one) => one[part] !== undefined);
+  const [provider, ...others] = PROVIDERS.filter((one) => one[part] !== undefined);
+  if (!provider || others.length > 0) throw new Error(`Exactly one provider must have '${part}'.`);
   return provider as PaymentProvider & Required<Pick<PaymentProvider, Part>>;
 }
 
