@@ -99,7 +99,7 @@ create table accounts (
   instalment_count integer not null,
   frequency frequency not null,
   grace_days integer not null,
-  total_minor bigint not null generated always as ((deposit_minor + (instalment_minor * instalment_count))) stored,
+  total_minor bigint not null default 0,
   paid_minor bigint not null default 0,
   receivable_minor bigint not null,
   credit_minor bigint not null default 0,
@@ -110,15 +110,19 @@ create table accounts (
   reprieved_on date,
   created_at timestamp(3) with time zone not null default business_now(),
   updated_at timestamp(3) with time zone not null default business_now(),
-  next_due_date date generated always as (
-CASE
-    WHEN (status <> ALL (ARRAY['cancelled'::account_status, 'written_off'::account_status])) THEN next_due_date(frequency, activation_date, deposit_minor, instalment_minor, (deposit_minor + (instalment_minor * instalment_count)), paid_minor)
-    ELSE NULL::date
-END) stored,
+  next_due_date date,
   external_id text,
   metadata jsonb not null default '{}'::jsonb,
   event_count bigint not null default 0,
   import_id bigint,
+  run_from date[],
+  run_anchor date[],
+  run_unit text[],
+  run_every integer[],
+  run_place integer[],
+  run_count integer[],
+  run_amount_minor bigint[],
+  run_before_minor bigint[],
   constraint accounts_check CHECK (((paid_month IS NOT NULL) OR (paid_month_minor = 0))),
   constraint accounts_credit_minor_check CHECK ((credit_minor >= 0)),
   constraint accounts_deposit_minor_check CHECK ((deposit_minor >= 0)),
@@ -128,6 +132,7 @@ END) stored,
   constraint accounts_paid_minor_check CHECK (((paid_minor >= '-999999999999999'::bigint) AND (paid_minor <= '999999999999999'::bigint))),
   constraint accounts_paid_month_check CHECK ((EXTRACT(day FROM paid_month) = (1)::numeric)),
   constraint accounts_receivable_minor_check CHECK ((receivable_minor >= 0)),
+  constraint accounts_runs_check CHECK (((num_nonnulls(run_from, run_anchor, run_unit, run_every, run_place, run_count, run_amount_minor, run_before_minor) = 0) OR (((num_nonnulls(run_from, run_anchor, run_unit, run_every, run_place, run_count, run_amount_minor, run_before_minor) = 8) AND are_parallel_runs(run_from, run_anchor, run_unit, run_every, run_place, run_count, run_amount_minor, run_before_minor) AND (run_unit <@ ARRAY['day'::text, 'month'::text]) AND (0 < ALL (run_every)) AND (0 <= ALL (run_place)) AND (0 < ALL (run_count)) AND (0 < ALL (run_amount_minor)) AND (run_before_minor[1] = deposit_minor)) IS TRUE))),
   constraint accounts_written_off_minor_check CHECK ((written_off_minor >= 0)),
   constraint accounts_customer_id_fkey FOREIGN KEY (customer_id) REFERENCES customers(id),
   constraint accounts_employee_id_fkey FOREIGN KEY (employee_id) REFERENCES employees(id),
@@ -1624,6 +1629,12 @@ begin
   return new;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.are_parallel_runs(run_from date[], run_anchor date[], run_unit text[], run_every integer[], run_place integer[], run_count integer[], run_amount_minor bigint[], run_before_minor bigint[])
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN ((array_dims(run_from) = (('[1:'::text || cardinality(run_from)) || ']'::text)) AND (cardinality(run_from) <= 250) AND (array_dims(run_anchor) = array_dims(run_from)) AND (array_dims(run_unit) = array_dims(run_from)) AND (array_dims(run_every) = array_dims(run_from)) AND (array_dims(run_place) = array_dims(run_from)) AND (array_dims(run_count) = array_dims(run_from)) AND (array_dims(run_amount_minor) = array_dims(run_from)) AND (array_dims(run_before_minor) = array_dims(run_from)));
+
 CREATE OR REPLACE FUNCTION public.business_now()
  RETURNS timestamp with time zone
  LANGUAGE sql
@@ -1752,6 +1763,52 @@ AS $function$
     interim * 10 + digit::integer)
 $function$;
 
+CREATE OR REPLACE FUNCTION public.date_of_place(unit text, anchor date, every integer, place bigint)
+ RETURNS date
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select case unit
+    when 'day' then anchor + (place * every)::integer
+    else (anchor + make_interval(months => (place * every)::integer))::date
+  end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.derive_schedule()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  last integer;
+begin
+  if new.run_from is null then
+    new.total_minor := new.deposit_minor + new.instalment_minor * new.instalment_count;
+  else
+    last := cardinality(new.run_from);
+    new.total_minor := new.run_before_minor[last] + new.run_amount_minor[last] * new.run_count[last];
+  end if;
+  if new.status in ('cancelled', 'written_off') then
+    new.next_due_date := null;
+  elsif new.run_from is null then
+    new.next_due_date := next_due_date(
+      new.frequency, new.activation_date, new.deposit_minor, new.instalment_minor, new.total_minor, new.paid_minor);
+  else
+    new.next_due_date := next_due_date_in_runs(
+      new.activation_date, new.total_minor, new.paid_minor, new.run_anchor, new.run_unit, new.run_every, new.run_place,
+      new.run_amount_minor, new.run_before_minor);
+  end if;
+  return new;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.due_in_run(i integer, day date, run_anchor date[], run_unit text[], run_every integer[], run_place integer[], run_count integer[], run_amount_minor bigint[], run_before_minor bigint[])
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select run_before_minor[i] - run_before_minor[1] + run_amount_minor[i]
+    * least(run_count[i], place_by(run_unit[i], run_anchor[i], run_every[i], day) - run_place[i] + 1)
+$function$;
+
 CREATE OR REPLACE FUNCTION public.earliest_expiry(documents jsonb)
  RETURNS text
  LANGUAGE sql
@@ -1789,6 +1846,15 @@ AS $function$
     when frequency = 'weekly' then least(instalment_count, (day - activation_date) / 7)
     when frequency = 'monthly' then least(instalment_count, months_between(activation_date, day))
   end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.instalments_due_in_runs(day date, run_from date[], run_anchor date[], run_unit text[], run_every integer[], run_place integer[], run_count integer[], run_amount_minor bigint[], run_before_minor bigint[])
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select coalesce(due_in_run(
+    width_bucket(day, run_from), day, run_anchor, run_unit, run_every, run_place, run_count, run_amount_minor, run_before_minor), 0)
 $function$;
 
 CREATE OR REPLACE FUNCTION public.invoice_is_frozen()
@@ -1873,6 +1939,29 @@ AS $function$
     when paid_minor < deposit_minor then activation_date
     else item_date(frequency, activation_date, (paid_minor - deposit_minor) / instalment_minor + 1)
   end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.next_due_date_in_runs(activation_date date, total_minor bigint, paid_minor bigint, run_anchor date[], run_unit text[], run_every integer[], run_place integer[], run_amount_minor bigint[], run_before_minor bigint[])
+ RETURNS date
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select case
+    when paid_minor >= total_minor then null
+    when paid_minor < run_before_minor[1] then activation_date
+    else next_due_in_run(
+      width_bucket(paid_minor, run_before_minor), paid_minor, run_anchor, run_unit, run_every, run_place, run_amount_minor,
+      run_before_minor)
+  end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.next_due_in_run(i integer, paid_minor bigint, run_anchor date[], run_unit text[], run_every integer[], run_place integer[], run_amount_minor bigint[], run_before_minor bigint[])
+ RETURNS date
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select date_of_place(
+    run_unit[i], run_anchor[i], run_every[i], run_place[i] + (paid_minor - run_before_minor[i]) / run_amount_minor[i])
 $function$;
 
 CREATE OR REPLACE FUNCTION public.note_is_kept()
@@ -1997,6 +2086,14 @@ begin
     using errcode = 'unique_violation', constraint = 'payments_transaction_known';
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.place_by(unit text, anchor date, every integer, day date)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select case unit when 'day' then day - anchor else months_between(anchor, day) end / every
+$function$;
+
 CREATE OR REPLACE FUNCTION public.rows_are_never_edited()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2018,6 +2115,8 @@ CREATE OR REPLACE FUNCTION public.without_quotes(text)
 RETURN regexp_replace(regexp_replace($1, '^[''"`\u2018-\u201f\u2032\u2033\u2039\u203a\u00ab\u00bb\u02b9\u02bc\uff02\uff07]*(=[''"`\u2018-\u201f\u2032\u2033\u2039\u203a\u00ab\u00bb\u02b9\u02bc\uff02\uff07]+)*(?=[^''"`\u2018-\u201f\u2032\u2033\u2039\u203a\u00ab\u00bb\u02b9\u02bc\uff02\uff07])'::text, ''::text), '(?<=[^''"`\u2018-\u201f\u2032\u2033\u2039\u203a\u00ab\u00bb\u02b9\u02bc\uff02\uff07])[''"`\u2018-\u201f\u2032\u2033\u2039\u203a\u00ab\u00bb\u02b9\u02bc\uff02\uff07]+$'::text, ''::text);
 
 CREATE TRIGGER accounts_external_id BEFORE INSERT OR UPDATE OF external_id ON public.accounts FOR EACH ROW WHEN (((new.external_id IS NOT NULL) AND (new.import_id IS NULL))) EXECUTE FUNCTION external_id_is_taken();
+
+CREATE TRIGGER accounts_schedule BEFORE INSERT OR UPDATE OF status, paid_minor, activation_date, frequency, deposit_minor, instalment_minor, instalment_count, total_minor, next_due_date, run_from, run_anchor, run_unit, run_every, run_place, run_count, run_amount_minor, run_before_minor ON public.accounts FOR EACH ROW EXECUTE FUNCTION derive_schedule();
 
 CREATE TRIGGER approvals_end_once BEFORE UPDATE ON public.approvals FOR EACH ROW EXECUTE FUNCTION approvals_end_once();
 
@@ -2083,9 +2182,9 @@ CREATE TRIGGER ledger_entries_leave_with_their_import AFTER DELETE ON public.led
 
 CREATE TRIGGER ledger_events_balance AFTER INSERT ON public.ledger_entries REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION ledger_events_must_balance();
 
-CREATE TRIGGER note_is_kept BEFORE DELETE OR UPDATE ON public.note_corrections FOR EACH ROW EXECUTE FUNCTION note_is_kept();
-
 CREATE TRIGGER note_is_kept BEFORE DELETE ON public.notes FOR EACH ROW EXECUTE FUNCTION note_is_kept();
+
+CREATE TRIGGER note_is_kept BEFORE DELETE OR UPDATE ON public.note_corrections FOR EACH ROW EXECUTE FUNCTION note_is_kept();
 
 CREATE TRIGGER notifications_key BEFORE INSERT ON public.notifications FOR EACH ROW WHEN ((new.trans_id <> without_quotes(new.trans_id))) EXECUTE FUNCTION notifications_key_has_no_quotes();
 

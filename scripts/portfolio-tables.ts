@@ -53,6 +53,7 @@ function contentOf(column: Column): string {
       return column.values.map((value) => `\`${value}\``).join(', ');
     case 'metadata':
     case 'assignments':
+    case 'runs':
       return 'JSON';
   }
 }

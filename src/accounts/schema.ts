@@ -125,6 +125,11 @@ export const paymentStateFields = {
   nextDueAmount: Nullable(Money),
 };
 
+export const HasEqualInstalments = Type.Boolean({
+  description:
+    'Whether all instalments are instalmentAmount, the first one period (`frequency`) after activationDate. If false, instalmentAmount is the first instalment, and the schedule of the account has the dates and amounts of all.',
+});
+
 export const Account = Type.Object(
   {
     id: Id,
@@ -153,6 +158,7 @@ export const Account = Type.Object(
     instalmentAmount: Money,
     instalmentCount: Type.Integer(),
     frequency: Choice('Frequency', FREQUENCIES),
+    hasEqualInstalments: HasEqualInstalments,
     graceDays: Type.Integer(),
     total: Money,
     paid: Money,
@@ -187,6 +193,7 @@ export const Account = Type.Object(
         instalmentAmount: 400,
         instalmentCount: 52,
         frequency: 'weekly',
+        hasEqualInstalments: true,
         graceDays: 7,
         total: 22800,
         paid: 3600,

@@ -13,6 +13,7 @@ import type { PlainDate } from '../core/values/dates.ts';
 import { customerMatches } from '../customers/store.ts';
 import { readAccountNumber } from './account-number-rules.ts';
 import type { AccountRow } from './ledger/rules.ts';
+import { TERM_COLUMNS } from './schedule/rules.ts';
 import { arrearsOn, compareDaysPastDue, daysPastDueOn } from './schedule/store.ts';
 import type { AccountSearch } from './search-rules.ts';
 import { statusesIn } from './status/rules.ts';
@@ -120,14 +121,9 @@ const SHOWN_COLUMNS = [
   'product_id',
   'payplan_id',
   'employee_id',
-  'activation_date',
   'status',
   'status_reason',
-  'deposit_minor',
-  'instalment_minor',
-  'instalment_count',
-  'frequency',
-  'grace_days',
+  ...TERM_COLUMNS,
   'total_minor',
   'paid_minor',
   'credit_minor',

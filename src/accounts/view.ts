@@ -4,6 +4,7 @@ import { mayDo } from '../rights.ts';
 import { formatAccountNumber } from './account-number-rules.ts';
 import { balanceOf } from './ledger/rules.ts';
 import {
+  hasEqualInstalments,
   type Position,
   position,
   type Standing,
@@ -30,7 +31,8 @@ export function searchOf(
 export function toAccount(row: ShownAccountRow, currency: Currency, day: PlainDate) {
   const { status } = row;
   const paidMinor = BigInt(row.paid_minor);
-  const current = position(termsOf(row), standingOf(row, day));
+  const terms = termsOf(row);
+  const current = position(terms, standingOf(row, day));
   return {
     id: row.id,
     accountNumber: formatAccountNumber(row.id),
@@ -48,6 +50,7 @@ export function toAccount(row: ShownAccountRow, currency: Currency, day: PlainDa
     instalmentAmount: amountOf(row.instalment_minor, currency),
     instalmentCount: row.instalment_count,
     frequency: row.frequency,
+    hasEqualInstalments: hasEqualInstalments(terms),
     graceDays: row.grace_days,
     total: amountOf(row.total_minor, currency),
     paid: amountOf(row.paid_minor, currency),

@@ -42,7 +42,9 @@ export type Kind =
   /** A JSON object whose values are texts. */
   | { kind: 'metadata' }
   /** A JSON array of earlier assignments of a payment. */
-  | { kind: 'assignments' };
+  | { kind: 'assignments' }
+  /** A JSON array of runs of instalments. */
+  | { kind: 'runs' };
 
 export type Column = Kind & {
   name: string;
@@ -300,6 +302,11 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
         'frequency',
         frequency,
         'The time between two instalments of this account. Empty: that of the pay plan.',
+      ),
+      optional(
+        'schedule',
+        { kind: 'runs' },
+        'For instalments that are not equal, or not one frequency apart: runs of equal instalments in the order of their dates, as a JSON array of objects with anchor (a date), unit (day or month), every, place, count and amount. Instalment j, from 0, of a run is due (place + j) × every units after the anchor. Then instalment is the first amount, and instalment_count the number of all instalments.',
       ),
       optional('grace_days', graceDays, 'The days of grace of this account. Empty: those of the pay plan.'),
       optional(

@@ -64,6 +64,7 @@ describe('POST /accounts', () => {
       instalmentAmount: 400,
       instalmentCount: 52,
       frequency: 'weekly',
+      hasEqualInstalments: true,
       graceDays: 7,
       total: TOTAL,
       paid: 0,

@@ -335,3 +335,109 @@ it('an export of payments that were taken off accounts is imported again, with t
     await jobs.stop();
   }
 });
+
+it('moves an account whose instalments are not equal, with its schedule', async () => {
+  const source = await startServiceForTest();
+  const target = await startServiceForTest();
+  const jobs = [source, target].map(startRequestJobs);
+  try {
+    for (const one of [source, target]) setToday(one, '2026-11-02');
+    const runs = [
+      { anchor: '2026-08-31', unit: 'month', every: 1, place: 0, count: 3, amount: '700.00' },
+      { anchor: '2027-02-15', unit: 'month', every: 12, place: 0, count: 1, amount: '650.50' },
+    ];
+    const quoted = `"${JSON.stringify(runs).replaceAll('"', '""')}"`;
+    await importAll(source, {
+      customers: ['external_id,first_name,last_name,phone', 'C-1,Wanjiru,Kamau,0712 345 678'],
+      accounts: [
+        'external_id,customer,product,pay_plan,opened_at,deposit,instalment,instalment_count,frequency,grace_days,schedule',
+        `A-1,C-1,SHS-40,"Monthly, two years",2026-08-01,500,700,4,monthly,3,${quoted}`,
+        // Equal instalments, so the service does not store the runs.
+        `A-2,C-1,SHS-40,"Monthly, two years",2026-08-01,5000,2500,24,monthly,14,"[{""anchor"":""2026-08-01"",""unit"":""month"",""every"":1,""place"":1,""count"":24,""amount"":""2500.00""}]"`,
+      ],
+      payments: ['external_id,account,amount,payment_date,payment_method', 'P-1,A-1,2000,2026-09-30,cash'],
+    });
+    await expectProof(source);
+    const files = await exportFiles(source);
+    const [first, second] = rowsOf(files.accounts);
+    expect(JSON.parse(first?.schedule ?? '')).toEqual(runs);
+    expect(second?.schedule).toBe('');
+    for (const table of ['pay_plans', 'product_configurations', 'products', 'employees'])
+      await sql`delete from ${sql.table(table)}`.execute(target.context.db);
+    await importAll(target, files);
+    await expectProof(target);
+    const again = await exportFiles(target);
+    for (const name of FILE_NAMES) expect(again[name].toString(), name).toBe(files[name].toString());
+
+    for (const one of [source, target]) {
+      const { id, ...account } = (await one.call('GET', '/accounts/by-external-id/A-1')).body.data;
+      expect(account).toMatchObject({
+        ...{ total: 3250.5, paid: 2000, balance: 1250.5, arrears: 600, hasEqualInstalments: false },
+        ...{ instalmentAmount: 700, instalmentCount: 4, nextDueDate: '2026-10-31', nextDueAmount: 600 },
+      });
+      const [listed] = (await one.call('GET', `/accounts?filter[id]=${id}`)).body.data;
+      expect({ id, ...account }).toMatchObject(listed);
+      const { items } = (await one.call('GET', `/accounts/${id}/schedule`)).body.data;
+      expect(items.map((item: { dueDate: string; amount: number }) => [item.dueDate, item.amount])).toEqual([
+        ['2026-08-01', 500],
+        ['2026-08-31', 700],
+        ['2026-09-30', 700],
+        ['2026-10-31', 700],
+        ['2027-02-15', 650.5],
+      ]);
+      const { body } = await one.call('GET', `/accounts/${id}/quote?date=2027-02-15`);
+      expect(body.data).toMatchObject({ overdue: 600, dueOnDate: 650.5, settlement: 1250.5 });
+      expect(body.data.explanation).toMatchObject({
+        instalments: [
+          { count: 3, amount: 700 },
+          { count: 1, amount: 650.5 },
+        ],
+        charged: 3250.5,
+      });
+      await pay(one, id, 700);
+      const after = (await one.call('GET', `/accounts/${id}`)).body.data;
+      expect(after).toMatchObject({ nextDueDate: '2027-02-15', nextDueAmount: 550.5, arrears: 0 });
+      await expectProof(one);
+    }
+  } finally {
+    for (const started of jobs) await started.stop();
+  }
+});
+
+it.each([
+  ['no list of runs', '{}', 'is not a JSON array of runs'],
+  ['an amount as a number', run({ amount: 700 }), 'is not a JSON array of runs'],
+  ['an unknown field', run({ from: '2026-09-01' }), 'is not a JSON array of runs'],
+  ['dates that go back', run({}, {}), 'is not a JSON array of runs'],
+  ['a due after the year 2999', run({ every: 3650, place: 10_000 }), 'is not a JSON array of runs'],
+  ['another first amount', run({ amount: '699.00' }), 'does not have the first amount'],
+  ['another number of instalments', run({ count: 5 }), 'does not have the first amount'],
+  [
+    'a date before the deposit',
+    run({ anchor: '2026-07-31' }),
+    'begins before the activation date 2026-08-01',
+  ],
+])('refuses a schedule with %s', async (_what, schedule, problem) => {
+  const jobs = startRequestJobs(service);
+  try {
+    const id = await uploadImport(service, {
+      customers: ['external_id,first_name,last_name,phone', 'C-1,Wanjiru,Kamau,0712 345 678'],
+      accounts: [
+        'external_id,customer,product,pay_plan,opened_at,deposit,instalment,instalment_count,frequency,grace_days,schedule',
+        `A-1,C-1,SHS-40,"Monthly, two years",2026-08-01,500,700,4,monthly,3,"${schedule.replaceAll('"', '""')}"`,
+      ],
+    });
+    await runImportJob(service, id, 'check');
+    const problems = await problemsOf(service, id);
+    expect(problems.filter(({ severity }) => severity === 'error')).toEqual([
+      expect.objectContaining({ column: 'schedule', line: 2, problem: expect.stringContaining(problem) }),
+    ]);
+  } finally {
+    await jobs.stop();
+  }
+});
+
+function run(...fields: object[]): string {
+  const usual = { anchor: '2026-08-01', unit: 'month', every: 1, place: 0, count: 4, amount: '700.00' };
+  return JSON.stringify(fields.map((one) => ({ ...usual, ...one })));
+}

@@ -185,6 +185,15 @@ function doneBy(id: number, paymentId = ':reversed'): string {
     values ('a test', 'payment.reverse', 'payment', '${paymentId}', '{"approvalId": ${id}}')`;
 }
 
+/** Stores the weekly schedule of the account, from 2 November on, as runs. */
+function runs({ from, place, count, before }: Record<'from' | 'place' | 'count' | 'before', string>): string {
+  const ofEach = (value: string) => `array_fill(${value}, array[${place.split(',').length}])`;
+  return `update accounts set run_from = array[${from}], run_place = array[${place}], run_count = array[${count}],
+      run_before_minor = array[${before}], run_anchor = ${ofEach('activation_date')}, run_unit = ${ofEach("cast('day' as text)")},
+      run_every = ${ofEach('7')}, run_amount_minor = ${ofEach('instalment_minor')}
+    where id = :account`;
+}
+
 /** A damage, the checks that it must violate, and the row that each must name. `:name` is replaced by an id. */
 const DAMAGES: [name: string, damage: string, named: Record<string, [table: string, id: string]>][] = [
   [
@@ -544,6 +553,41 @@ const DAMAGES: [name: string, damage: string, named: Record<string, [table: stri
       select max(id), 1, :account, 1, 0, 0, 10000, 0 from commissions;
      update commission_sales set share_basis_points = 20000 where account_id = :account`,
     { commission_shares: ['accounts', ':account'] },
+  ],
+  [
+    'an account has another price than its terms',
+    'update accounts set total_minor = total_minor + 1 where id = :lost',
+    { schedules: ['accounts', ':lost'] },
+  ],
+  [
+    'an account has another due date than its schedule',
+    'update accounts set next_due_date = next_due_date + 1 where id = :account',
+    { schedules: ['accounts', ':account'] },
+  ],
+  [
+    'a run of instalments has another date than its rhythm',
+    runs({ from: "date '2026-11-10'", place: '1', count: 'instalment_count', before: 'deposit_minor' }),
+    { schedules: ['accounts', ':account'] },
+  ],
+  [
+    'a run of instalments begins with another sum than those before it',
+    runs({
+      from: "date '2026-11-09', '2026-11-16'",
+      place: '1, 2',
+      count: '1, instalment_count - 1',
+      before: 'deposit_minor, deposit_minor + instalment_minor + 1',
+    }),
+    { schedules: ['accounts', ':account'] },
+  ],
+  [
+    'a run of instalments begins before the one before it has ended',
+    runs({
+      from: "date '2026-11-09', '2026-11-16'",
+      place: '1, 2',
+      count: '2, instalment_count - 2',
+      before: 'deposit_minor, deposit_minor + 2 * instalment_minor',
+    }),
+    { schedules: ['accounts', ':account'] },
   ],
   [
     'a status changes without a record',

@@ -10,6 +10,7 @@ import {
   lastDayOfGrace,
   nextItem,
   position,
+  runColumns,
   termsOf,
 } from '../../src/accounts/schedule/rules.ts';
 import {
@@ -27,6 +28,7 @@ import {
   paidToInstalments,
 } from '../../src/accounts/schedule/store.ts';
 import { accountColumns, BALANCE } from '../../src/accounts/store.ts';
+import { dateInRun, type Run } from '../../src/catalogue/pay-plans/rules.ts';
 import { FREQUENCIES } from '../../src/catalogue/pay-plans/schema.ts';
 import { addDays, type PlainDate } from '../../src/core/values/dates.ts';
 import { maxMinor, minMinor } from '../../src/core/values/money.ts';
@@ -40,8 +42,34 @@ const ACCOUNTS = 4_000;
 const DAYS = ['2024-02-29', '2025-08-31', '2026-03-30', '2026-12-01'] as PlainDate[];
 const COMPARED_DAYS = [-1, 0, 1, 14];
 
+/** Runs that follow each other, the first on or after the activation date. */
+const runsArb: fc.Arbitrary<(Omit<Run, 'anchor'> & { gap: number })[]> = fc.array(
+  fc.record({
+    gap: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 60 })),
+    unit: fc.constantFrom('day' as const, 'month' as const),
+    every: fc.integer({ min: 1, max: 12 }),
+    place: fc.integer({ min: 0, max: 3 }),
+    count: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 20 })),
+    amountMinor: fc.bigInt({ min: 1n, max: 900n }),
+  }),
+  { minLength: 1, maxLength: 6 },
+);
+
+function runsAfter(
+  activationDate: PlainDate,
+  gaps: readonly (Omit<Run, 'anchor'> & { gap: number })[],
+): Run[] {
+  let last = addDays(activationDate, -1);
+  return gaps.map(({ gap, ...rhythm }) => {
+    const run: Run = { anchor: addDays(last, gap), ...rhythm };
+    last = dateInRun(run, run.count - 1);
+    return run;
+  });
+}
+
 const account = fc
   .record({
+    runs: fc.option(runsArb),
     status: fc.constantFrom(...STATUSES),
     frequency: fc.constantFrom(...FREQUENCIES),
     deposit_minor: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 5_000 })),
@@ -53,9 +81,21 @@ const account = fc
     paidPermille: fc.integer({ min: -100, max: 1_100 }),
     paidExactly: fc.option(fc.integer({ min: 0, max: 60 })),
   })
-  .map(({ activation_date: [day, days], reprieved, paidPermille, paidExactly, ...terms }) => {
+  .map(({ activation_date: [day, days], reprieved, paidPermille, paidExactly, runs: gaps, ...equal }) => {
     const activation_date = addDays(day, days);
-    const total = terms.deposit_minor + terms.instalment_minor * terms.instalment_count;
+    const depositMinor = BigInt(equal.deposit_minor);
+    const runs = gaps?.length ? runsAfter(activation_date, gaps) : undefined;
+    const terms = {
+      ...equal,
+      ...runColumns({ depositMinor, runs }),
+      ...(runs && {
+        instalment_minor: Number(runs[0]?.amountMinor),
+        instalment_count: runs.reduce((sum, { count }) => sum + count, 0),
+      }),
+    };
+    const total = runs
+      ? Number(runs.reduce((sum, { count, amountMinor }) => sum + BigInt(count) * amountMinor, depositMinor))
+      : terms.deposit_minor + terms.instalment_minor * terms.instalment_count;
     const paid_minor =
       paidExactly === null
         ? Math.trunc((total * paidPermille) / 1_000)
@@ -69,9 +109,10 @@ beforeAll(async () => {
   const rows = fc.sample(account, ACCOUNTS);
   await sql`
     insert into accounts (customer_id, product_id, payplan_id, status, frequency, deposit_minor, instalment_minor,
-      instalment_count, grace_days, activation_date, reprieved_on, paid_minor, receivable_minor)
+      instalment_count, grace_days, activation_date, reprieved_on, paid_minor, receivable_minor, run_from, run_anchor, run_unit,
+      run_every, run_place, run_count, run_amount_minor, run_before_minor)
     select ${id}, 1, 1, status, frequency, deposit_minor, instalment_minor, instalment_count, grace_days, activation_date,
-      reprieved_on, paid_minor, 0
+      reprieved_on, paid_minor, 0, run_from, run_anchor, run_unit, run_every, run_place, run_count, run_amount_minor, run_before_minor
     from json_populate_recordset(null::accounts, ${JSON.stringify(rows)}::json)`.execute(service.context.db);
 });
 
@@ -197,6 +238,7 @@ describe('the SQL of an account', () => {
       const at = position(terms, standingOf(row, DAYS[0] as PlainDate));
       expect(row.next_due_date).toBe(at.nextDueDate);
       if (row.next_due_date !== null) expect(row.last).toBe(lastDayOfGrace(row));
+      expect(row.total_minor).toBe(Number(totalMinor));
       expect(row).toMatchObject({
         until: at.paidUntil,
         next: nextItem(terms, paidMinor)?.date ?? null,

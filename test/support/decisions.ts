@@ -2,6 +2,7 @@ import type { Insertable } from 'kysely';
 import { formatAccountNumber } from '../../src/accounts/account-number-rules.ts';
 import { closeBooks } from '../../src/accounts/ledger/close-books-rules.ts';
 import { type AccountRow, openBooks, postEvent } from '../../src/accounts/ledger/rules.ts';
+import { runColumns } from '../../src/accounts/schedule/rules.ts';
 import { type Actor, SYSTEM } from '../../src/core/context.ts';
 import type { ItemResult } from '../../src/core/database/batching.ts';
 import type {
@@ -793,6 +794,7 @@ function accountRow(name: AccountName, accounts: AccountsWords): AccountRow {
     instalment_count: 9,
     frequency: 'weekly',
     grace_days: 7,
+    ...runColumns({ depositMinor: 10_000n }),
     total_minor: Number(total),
     paid_minor: Number(paidMinor),
     receivable_minor: ends === null && owed > paidMinor ? Number(owed - paidMinor) : 0,

@@ -119,7 +119,7 @@ function changesOfBooks(before: AccountRow, after: NewBooks, posted: readonly Mo
   return changes;
 }
 
-/** The value that the generated column `next_due_date` gets from new books. */
+/** The value that the column `next_due_date` gets from new books. */
 function dueDateAfter(account: AccountRow, { paid_minor: paidMinor }: NewBooks): PlainDate | null {
   return isStatusIn(account.status, 'closed') ? null : nextDueDate(account, paidMinor);
 }

@@ -3,7 +3,7 @@ import { Temporal } from 'temporal-polyfill';
 import { describe, expect, it } from 'vitest';
 import { accountRow } from '../../../test/support/account-row.ts';
 import { PROPERTY_RUNS } from '../../../test/support/property-runs.ts';
-import { dueDate, totalMinor } from '../../catalogue/pay-plans/rules.ts';
+import { dueDate, type Run, totalMinor } from '../../catalogue/pay-plans/rules.ts';
 import { FREQUENCIES } from '../../catalogue/pay-plans/schema.ts';
 import { type PlainDate, parsePlainDate } from '../../core/values/dates.ts';
 import { minMinor } from '../../core/values/money.ts';
@@ -23,6 +23,7 @@ import {
   scheduleRuns,
   type Terms,
   termsOf,
+  termsOfRuns,
 } from './rules.ts';
 
 const RUNS = { numRuns: PROPERTY_RUNS };
@@ -55,12 +56,43 @@ const termsArb: fc.Arbitrary<Terms> = fc.record({
   activationDate: activationArb,
 });
 
-const caseArb = termsArb.chain((terms) => {
-  const total = totalMinor(terms);
-  const periodDays = { daily: 1, weekly: 7, monthly: 31 }[terms.frequency];
-  const boundary = fc
-    .integer({ min: 0, max: terms.instalmentCount })
-    .map((k) => terms.depositMinor + BigInt(k) * terms.instalmentMinor);
+/** Accounts whose instalments are not equal, or not one frequency apart. */
+const runTermsArb: fc.Arbitrary<Terms> = fc
+  .record({
+    terms: termsArb,
+    gaps: fc.array(
+      fc.record({
+        gap: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 70 })),
+        unit: fc.constantFrom('day' as const, 'month' as const),
+        every: fc.integer({ min: 1, max: 12 }),
+        place: fc.integer({ min: 0, max: 2 }),
+        count: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 8 })),
+        amountMinor: fc.bigInt({ min: 1n, max: 60n }),
+      }),
+      { minLength: 1, maxLength: 5 },
+    ),
+  })
+  .map(({ terms, gaps }) => {
+    let last = plus(terms.activationDate, -1);
+    const runs = gaps.map(({ gap, ...rhythm }) => {
+      const run: Run = { anchor: plus(last, gap), ...rhythm };
+      last = naiveDate(run, run.count - 1);
+      return run;
+    });
+    return termsOfRuns(terms, runs);
+  });
+
+function naiveDate({ anchor, unit, every, place }: Run, j: number): PlainDate {
+  const periods = (place + j) * every;
+  const span = unit === 'month' ? { months: periods } : { days: periods };
+  return date(Temporal.PlainDate.from(anchor).add(span).toString());
+}
+
+const caseArb = fc.oneof(termsArb, runTermsArb).chain((terms) => {
+  const items = naiveItems(terms);
+  const total = priceOf(items);
+  const days = Temporal.PlainDate.from(terms.activationDate).until(items.at(-1)?.date ?? '').days;
+  const boundary = fc.integer({ min: 1, max: items.length }).map((length) => priceOf(items.slice(0, length)));
   return fc.record({
     terms: fc.constant(terms),
     // Negative if a payment was reversed after its credit had left the account.
@@ -70,12 +102,8 @@ const caseArb = termsArb.chain((terms) => {
       { weight: 1, arbitrary: fc.bigInt({ min: -200n, max: -1n }) },
     ),
     today: fc.oneof(
-      fc
-        .integer({ min: -40, max: periodDays * (terms.instalmentCount + 1) + 20 })
-        .map((n) => plus(terms.activationDate, n)),
-      fc
-        .integer({ min: 0, max: terms.instalmentCount })
-        .map((k) => naiveItems(terms)[k]?.date ?? terms.activationDate),
+      fc.integer({ min: -40, max: days + 40 }).map((n) => plus(terms.activationDate, n)),
+      fc.constantFrom(...items.map((item) => item.date)),
     ),
     closed: fc.integer({ min: 0, max: 7 }).map((n) => n === 0),
     activated: fc.integer({ min: 0, max: 7 }).map((n) => n !== 0),
@@ -88,11 +116,20 @@ interface NaiveItem {
   amountMinor: bigint;
 }
 
+function priceOf(items: readonly NaiveItem[]): bigint {
+  return items.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
+}
+
 /** Every item with its date, computed with Temporal. */
 function naiveItems(terms: Terms): NaiveItem[] {
   const unit = { daily: 'days', weekly: 'weeks', monthly: 'months' }[terms.frequency];
   const start = Temporal.PlainDate.from(terms.activationDate);
   const items = [{ index: 0, date: terms.activationDate, amountMinor: terms.depositMinor }];
+  for (const run of terms.runs ?? []) {
+    for (let j = 0; j < run.count; j += 1)
+      items.push({ index: items.length, date: naiveDate(run, j), amountMinor: run.amountMinor });
+  }
+  if (terms.runs) return items;
   for (let k = 1; k <= terms.instalmentCount; k += 1) {
     items.push({
       index: k,
@@ -421,9 +458,9 @@ const paymentsArb = (terms: Terms): fc.Arbitrary<ScheduledPayment[]> =>
         )
         .map((ids) => rows.map((row, i) => ({ id: ids[i] ?? 0, ...row }))),
     );
-const booksArb = termsArb.chain((terms) =>
-  fc.record({ terms: fc.constant(terms), payments: paymentsArb(terms) }),
-);
+const booksArb = fc
+  .oneof(termsArb, runTermsArb)
+  .chain((terms) => fc.record({ terms: fc.constant(terms), payments: paymentsArb(terms) }));
 
 /** Allocates each minor unit, in value-date order, to the first item that is not full. */
 function naiveAllocate(terms: Terms, payments: ScheduledPayment[]): { slices: Slice[]; creditMinor: bigint } {
@@ -501,7 +538,7 @@ describe('allocate', () => {
       fc.property(booksArb, ({ terms, payments }) => {
         const { slices, creditMinor } = allocate(terms, payments);
         const paid = payments.reduce((sum, p) => sum + p.amountMinor, 0n);
-        const total = totalMinor(terms);
+        const total = priceOf(naiveItems(terms));
         expect(sumOf(slices) + creditMinor).toBe(paid);
         expect(sumOf(slices)).toBe(minMinor(paid, total));
         for (const p of payments) {
@@ -634,7 +671,7 @@ describe('scheduleItems', () => {
         expect(open[0]?.index).toBe(next?.index);
         expect(open[0] && open[0].amountMinor - open[0].paidMinor).toBe(next?.remainderMinor);
         const sum = items.reduce((all, { paidMinor }) => all + paidMinor, 0n);
-        expect(sum).toBe(minMinor(standing.paidMinor, totalMinor(own)));
+        expect(sum).toBe(minMinor(standing.paidMinor, priceOf(naiveItems(own))));
         const isPastDue = items.some(({ state }) => state === 'overdue');
         expect(isPastDue).toBe(position(own, standing).daysPastDue > 0);
       }),

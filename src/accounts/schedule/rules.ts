@@ -1,18 +1,18 @@
-import { dueDate, type PlanTerms, totalMinor } from '../../catalogue/pay-plans/rules.ts';
-import type { Row } from '../../core/database/tables.ts';
-import { unreachable } from '../../core/http/errors.ts';
 import {
-  addDays,
-  compareDates,
-  daysBetween,
-  later,
-  type PlainDate,
-  wholeMonthsBetween,
-} from '../../core/values/dates.ts';
+  dateInRun,
+  duesInRunBy,
+  equalInstalments,
+  isSameRun,
+  type PlanTerms,
+  type Run,
+} from '../../catalogue/pay-plans/rules.ts';
+import type { Row } from '../../core/database/tables.ts';
+import { addDays, compareDates, daysBetween, later, type PlainDate } from '../../core/values/dates.ts';
 import { type Minor, maxMinor, minMinor } from '../../core/values/money.ts';
 
-// The schedule of an account is not stored. It is computed from the terms of the account, which never change. Item 0 is the
-// deposit, due on the activation date. Item k (1..instalmentCount) is due k periods later, see `dueDate`. Payments cover the items in this
+// The schedule of an account is a deposit and runs of instalments. Item 0 is the deposit, due on the activation date. Items 1, 2, … are
+// the dues of the runs, in the order of their dates. Most accounts have one run, of equal instalments that begin one period after the
+// activation date, which is computed from the columns of the terms. Other accounts store their runs. Payments cover the items in this
 // order, so the sum paid determines which items are paid. store.ts has the same rules in SQL.
 //
 // Only this folder and the pay plans compute with deposits, instalments and periods. Other code asks the functions below, and reads
@@ -23,7 +23,27 @@ export interface Terms extends PlanTerms {
   /** The number of days past due after which the account counts as late. */
   graceDays: number;
   activationDate: PlainDate;
+  /** Absent if all instalments are equal, and begin one period after the activation date. */
+  runs?: readonly Run[] | undefined;
 }
+
+/** The columns of the terms of an account, without those that follow from others. */
+export const TERM_COLUMNS = [
+  'deposit_minor',
+  'instalment_minor',
+  'instalment_count',
+  'frequency',
+  'grace_days',
+  'activation_date',
+  'run_anchor',
+  'run_unit',
+  'run_every',
+  'run_place',
+  'run_count',
+  'run_amount_minor',
+] as const satisfies (keyof Row<'accounts'>)[];
+
+type TermColumns = Pick<Row<'accounts'>, (typeof TERM_COLUMNS)[number]>;
 
 export function termsOf(row: TermColumns): Terms {
   return {
@@ -33,13 +53,77 @@ export function termsOf(row: TermColumns): Terms {
     frequency: row.frequency,
     graceDays: row.grace_days,
     activationDate: row.activation_date,
+    runs: readRuns(row),
   };
 }
 
-type TermColumns = Pick<
-  Row<'accounts'>,
-  'deposit_minor' | 'instalment_minor' | 'instalment_count' | 'frequency' | 'grace_days' | 'activation_date'
->;
+function readRuns(row: TermColumns): Run[] | undefined {
+  return row.run_anchor?.map((anchor, i) => ({
+    anchor,
+    unit: row.run_unit?.[i] === 'month' ? 'month' : 'day',
+    every: row.run_every?.[i] ?? 0,
+    place: row.run_place?.[i] ?? 0,
+    count: row.run_count?.[i] ?? 0,
+    amountMinor: BigInt(row.run_amount_minor?.[i] ?? 0),
+  }));
+}
+
+/** The terms of an account with this deposit and these runs, of which there is at least one. */
+export function termsOfRuns(
+  account: Pick<Terms, 'depositMinor' | 'frequency' | 'graceDays' | 'activationDate'>,
+  runs: readonly Run[],
+): Terms {
+  const terms = {
+    ...account,
+    instalmentMinor: runs[0]?.amountMinor ?? 0n,
+    instalmentCount: runs.reduce((sum, { count }) => sum + count, 0),
+  };
+  const [only] = runs.length === 1 ? runs : [];
+  return only && isSameRun(only, equalInstalments(terms)) ? terms : { ...terms, runs };
+}
+
+/** Whether the instalments are equal, and begin one period after the activation date. */
+export function hasEqualInstalments({ runs }: Terms): boolean {
+  return runs === undefined;
+}
+
+/** The columns of a schedule that is stored as runs; all are null if it is not. */
+export function runColumns({ depositMinor, runs }: Pick<Terms, 'depositMinor' | 'runs'>) {
+  const placed = runs && placedRuns(depositMinor, runs);
+  const of = <T>(read: (run: PlacedRun) => T): T[] | null => placed?.map(read) ?? null;
+  return {
+    run_from: of((run) => dateInRun(run, 0)),
+    run_anchor: of(({ anchor }) => anchor),
+    run_unit: of(({ unit }) => unit),
+    run_every: of(({ every }) => every),
+    run_place: of(({ place }) => place),
+    run_count: of(({ count }) => count),
+    run_amount_minor: of(({ amountMinor }) => Number(amountMinor)),
+    run_before_minor: of(({ beforeMinor }) => Number(beforeMinor)),
+  };
+}
+
+interface PlacedRun extends Run {
+  /** The item that is the first due of the run. */
+  firstItem: number;
+  /** The sum of all items before the run. */
+  beforeMinor: Minor;
+}
+
+function placedRuns(depositMinor: Minor, runs: readonly Run[]): PlacedRun[] {
+  let firstItem = 1;
+  let beforeMinor = depositMinor;
+  return runs.map((run) => {
+    const placed = { ...run, firstItem, beforeMinor };
+    firstItem += run.count;
+    beforeMinor += BigInt(run.count) * run.amountMinor;
+    return placed;
+  });
+}
+
+function runsOf(terms: Terms): PlacedRun[] {
+  return placedRuns(terms.depositMinor, terms.runs ?? [equalInstalments(terms)]);
+}
 
 export interface ScheduledItem {
   /** 0 for the deposit, k for instalment k. */
@@ -114,12 +198,12 @@ interface Allocation {
 
 /** The sum of all items. */
 export function totalOf(terms: Terms): Minor {
-  return totalMinor(terms);
+  return chargesOf(terms).chargedMinor;
 }
 
 /** The date of the last item. */
 export function completionDate(terms: Terms): PlainDate {
-  return dueDate(terms, terms.instalmentCount);
+  return itemOf(terms, itemCount(terms) - 1).date;
 }
 
 /** The sum that the customer usually pays at once. */
@@ -132,48 +216,81 @@ export function dueBy(terms: Terms, date: PlainDate): Minor {
   return chargesOf(terms, date).chargedMinor;
 }
 
-/** Items in words: a deposit, and a number of equal instalments. */
+/** Items in words: a deposit, and numbers of equal instalments. */
 export interface Charges {
   depositMinor: Minor;
   instalmentCount: number;
-  instalmentMinor: Minor;
+  /** The instalments by amount, each amount once, in the order of their first instalments. */
+  instalments: { count: number; amountMinor: Minor }[];
+  /** The sum of the instalments. */
+  instalmentsMinor: Minor;
   /** The sum of the deposit and the instalments. */
   chargedMinor: Minor;
 }
 
 /** The items dated on or before a date; all items without a date. */
 export function chargesOf(terms: Terms, date?: PlainDate): Charges {
-  const { instalmentMinor } = terms;
-  const items = date === undefined ? terms.instalmentCount + 1 : itemsBy(terms, date);
-  const depositMinor = items === 0 ? 0n : terms.depositMinor;
-  const instalmentCount = Math.max(items - 1, 0);
+  const isBegun = date === undefined || compareDates(date, terms.activationDate) >= 0;
+  const depositMinor = isBegun ? terms.depositMinor : 0n;
+  const instalments: Charges['instalments'] = [];
+  let instalmentCount = 0;
+  let instalmentsMinor = 0n;
+  for (const run of terms.runs ?? [equalInstalments(terms)]) {
+    const count = date === undefined ? run.count : duesInRunBy(run, date);
+    if (count === 0) continue;
+    instalmentCount += count;
+    instalmentsMinor += BigInt(count) * run.amountMinor;
+    const alike = instalments.find(({ amountMinor }) => amountMinor === run.amountMinor);
+    if (alike) alike.count += count;
+    else instalments.push({ count, amountMinor: run.amountMinor });
+  }
   return {
-    depositMinor,
-    instalmentCount,
-    instalmentMinor,
-    chargedMinor: depositMinor + BigInt(instalmentCount) * instalmentMinor,
+    ...{ depositMinor, instalmentCount, instalments, instalmentsMinor },
+    chargedMinor: depositMinor + instalmentsMinor,
   };
 }
 
 /** @param k - 0 for the deposit, else the number of an instalment. */
 export function itemOf(terms: Terms, k: number): ScheduledItem {
-  return {
-    index: k,
-    date: dueDate(terms, k),
-    amountMinor: k === 0 ? terms.depositMinor : terms.instalmentMinor,
-  };
+  if (k === 0) return depositOf(terms);
+  const run = runsOf(terms).find(({ firstItem, count }) => k >= firstItem && k < firstItem + count);
+  if (!run || !Number.isInteger(k))
+    throw new RangeError(`Item ${k} is not in a schedule of ${itemCount(terms) - 1} instalments.`);
+  return dueOf(run, k);
+}
+
+function depositOf({ activationDate, depositMinor }: Terms): ScheduledItem {
+  return { index: 0, date: activationDate, amountMinor: depositMinor };
+}
+
+function dueOf(run: PlacedRun, k: number): ScheduledItem {
+  return { index: k, date: dateInRun(run, k - run.firstItem), amountMinor: run.amountMinor };
+}
+
+/** The items with the numbers from `first` to `end` - 1. */
+function itemsFrom(terms: Terms, first: number, end: number): ScheduledItem[] {
+  const items = first === 0 && end > 0 ? [depositOf(terms)] : [];
+  for (const run of runsOf(terms)) {
+    const runEnd = Math.min(end, run.firstItem + run.count);
+    for (let k = Math.max(first, run.firstItem); k < runEnd; k++) items.push(dueOf(run, k));
+  }
+  return items;
+}
+
+/** The number of items, including the deposit. */
+function itemCount(terms: Terms): number {
+  return 1 + chargesOf(terms).instalmentCount;
 }
 
 /** The items of a period, both days included. A deposit of 0 is left out. */
 export function itemsWithin(terms: Terms, { from, to }: { from: PlainDate; to: PlainDate }): ScheduledItem[] {
   const first = Math.max(terms.depositMinor === 0n ? 1 : 0, itemsBy(terms, addDays(from, -1)));
-  const count = Math.max(0, itemsBy(terms, to) - first);
-  return Array.from({ length: count }, (_, i) => itemOf(terms, first + i));
+  return itemsFrom(terms, first, itemsBy(terms, to));
 }
 
 /** The number of items that a sum paid covers, including the deposit. */
 export function itemsCovered(terms: Terms, paidMinor: Minor): number {
-  return nextItem(terms, paidMinor)?.index ?? terms.instalmentCount + 1;
+  return nextItem(terms, paidMinor)?.index ?? itemCount(terms);
 }
 
 /** The part of a sum paid that covers only a part of the next item. */
@@ -184,7 +301,7 @@ export function partOfNextItem(terms: Terms, paidMinor: Minor): Minor {
 
 /** The number of items dated on or before a date, including the deposit. */
 export function itemsBy(terms: Terms, date: PlainDate): number {
-  return compareDates(date, terms.activationDate) < 0 ? 0 : 1 + instalmentsBy(terms, date);
+  return compareDates(date, terms.activationDate) < 0 ? 0 : 1 + chargesOf(terms, date).instalmentCount;
 }
 
 /**
@@ -196,18 +313,18 @@ export function itemsBy(terms: Terms, date: PlainDate): number {
  * @returns undefined if all is paid.
  */
 export function nextItem(terms: Terms, paidMinor: Minor): OpenItem | undefined {
-  if (paidMinor >= totalOf(terms)) return undefined;
-  if (paidMinor < terms.depositMinor) {
+  if (paidMinor < terms.depositMinor)
     return { index: 0, date: terms.activationDate, remainderMinor: terms.depositMinor - paidMinor };
+  for (const run of runsOf(terms)) {
+    const towardsRun = paidMinor - run.beforeMinor;
+    if (towardsRun >= BigInt(run.count) * run.amountMinor) continue;
+    const { index, date } = dueOf(run, run.firstItem + Number(towardsRun / run.amountMinor));
+    return { index, date, remainderMinor: run.amountMinor - (towardsRun % run.amountMinor) };
   }
-  // The instalment is above 0 here, because the total is above the sum paid, which is at least the deposit.
-  const towardsInstalments = paidMinor - terms.depositMinor;
-  const index = Number(towardsInstalments / terms.instalmentMinor) + 1;
-  const remainderMinor = terms.instalmentMinor - (towardsInstalments % terms.instalmentMinor);
-  return { index, date: dueDate(terms, index), remainderMinor };
+  return undefined;
 }
 
-/** The value that the generated column `next_due_date` of an account gets from a paid amount, unless the account is closed. */
+/** The value that a trigger gives to the column `next_due_date` for a paid amount, unless the account is closed. */
 export function nextDueDate(account: TermColumns, paidMinor: number): PlainDate | null {
   return nextItem(termsOf(account), BigInt(paidMinor))?.date ?? null;
 }
@@ -290,8 +407,7 @@ export function scheduleItems(terms: Terms, standing: Standing): ScheduleItem[] 
   const { paidMinor, today, closed, activated } = standing;
   const items: ScheduleItem[] = [];
   let leftMinor = paidMinor;
-  for (let index = 0; index <= terms.instalmentCount; index++) {
-    const { date, amountMinor } = itemOf(terms, index);
+  for (const { index, date, amountMinor } of itemsFrom(terms, 0, itemCount(terms))) {
     const ownMinor = minMinor(leftMinor, amountMinor);
     // A negative sum reduces only the paid part of the deposit.
     leftMinor = maxMinor(leftMinor - ownMinor, 0n);
@@ -372,25 +488,7 @@ export function allocate(terms: Terms, payments: readonly ScheduledPayment[]): A
 function lateness(terms: Terms, today: PlainDate, next: OpenItem, daysLate: number): PaymentState {
   if (daysLate > terms.graceDays) return 'late';
   if (daysLate > 0) return 'in_grace';
-  // `instalmentsBy + 1` is the index of the first instalment after today. If there is no such instalment, `next.index` is smaller
-  // than this index, and the state is `current`.
-  return next.index > instalmentsBy(terms, today) + 1 ? 'paid_ahead' : 'current';
-}
-
-/** The number of instalments dated on or before a date. @param date - not before the activation date. */
-function instalmentsBy(terms: Terms, date: PlainDate): number {
-  return Math.min(periodsBy(terms, date), terms.instalmentCount);
-}
-
-function periodsBy(terms: Terms, date: PlainDate): number {
-  switch (terms.frequency) {
-    case 'daily':
-      return daysBetween(terms.activationDate, date);
-    case 'weekly':
-      return Math.floor(daysBetween(terms.activationDate, date) / 7);
-    case 'monthly':
-      return wholeMonthsBetween(terms.activationDate, date);
-    default:
-      return unreachable(terms.frequency);
-  }
+  // `itemsBy` is the index of the first instalment after today. If there is no such instalment, `next.index` is smaller than this
+  // index, and the state is `current`.
+  return next.index > itemsBy(terms, today) ? 'paid_ahead' : 'current';
 }

@@ -13,7 +13,11 @@ export const depositDueBy = (day: PlainDate): Sum =>
 
 /** The sum of the instalments dated on or before a day. Together with `depositDueBy`, this is `dueBy` of rules.ts. */
 export const instalmentsDueBy = (day: PlainDate): Sum =>
-  sql`(a.instalment_minor * instalments_due_by(a.frequency, a.activation_date, a.instalment_count, ${day}::date))`;
+  sql`(case
+    when a.run_from is null
+      then a.instalment_minor * instalments_due_by(a.frequency, a.activation_date, a.instalment_count, ${day}::date)
+    else instalments_due_in_runs(${day}::date, a.run_from, a.run_anchor, a.run_unit, a.run_every, a.run_place, a.run_count,
+      a.run_amount_minor, a.run_before_minor) end)`;
 
 /** The part of a sum paid that covers instalments. */
 export const paidToInstalments = (paidMinor: RawBuilder<unknown>): Sum =>
@@ -21,11 +25,27 @@ export const paidToInstalments = (paidMinor: RawBuilder<unknown>): Sum =>
 
 /** The next due date that an account has with a sum paid. The stored date is right for the present sum of an account that is not closed. */
 export const nextDueDateWith = (paidMinor: RawBuilder<unknown>): RawBuilder<PlainDate | null> =>
-  sql`coalesce(case when ${paidMinor} = a.paid_minor then a.next_due_date end,
-    next_due_date(a.frequency, a.activation_date, a.deposit_minor, a.instalment_minor, a.total_minor, ${paidMinor}))`;
+  sql`coalesce(case when ${paidMinor} = a.paid_minor then a.next_due_date end, case
+    when a.run_from is null
+      then next_due_date(a.frequency, a.activation_date, a.deposit_minor, a.instalment_minor, a.total_minor, ${paidMinor})
+    else next_due_date_in_runs(a.activation_date, a.total_minor, ${paidMinor}, a.run_anchor, a.run_unit, a.run_every,
+      a.run_place, a.run_amount_minor, a.run_before_minor) end)`;
 
 /** `paidUntil` of `position`, as a text for statements that are texts. */
 export const PAID_UNTIL = 'case when a.paid_minor >= a.deposit_minor then a.next_due_date - 1 end';
+
+/** The runs of an account as the text of a JSON array. Null if the account has none. @param inUnits - the SQL of an amount. */
+export const runsAsText = (account: string, inUnits: (minor: string) => string): string => `(
+  select json_agg(json_build_object('anchor', anchor, 'unit', unit, 'every', every, 'place', place, 'count', count,
+    'amount', (${inUnits('amount')})::text) order by at)::text
+  from unnest(${account}.run_anchor, ${account}.run_unit, ${account}.run_every, ${account}.run_place, ${account}.run_count,
+    ${account}.run_amount_minor) with ordinality as r (anchor, unit, every, place, count, amount, at))`;
+
+/** The first date of such an array, as jsonb. */
+export const firstDueOf = (runs: string): RawBuilder<PlainDate> => {
+  const of = (field: string) => sql`(${sql.ref(runs)} -> 0 ->> ${sql.lit(field)})`;
+  return sql`date_of_place(${of('unit')}, ${of('anchor')}::date, ${of('every')}::integer, ${of('place')}::integer)`;
+};
 
 /** `arrearsMinor` of `position`, for an account that is activated. */
 export const arrearsOn = (day: PlainDate): Sum => sql`(case

@@ -47,12 +47,19 @@ export function sessionTimeoutsMs({ statementMs, lockMs, idleInTransactionMs }: 
   };
 }
 
-/** Reads an int8 as an exact number, a date as text and a timestamptz as ISO 8601 in UTC. */
+/** PostgreSQL's ids of array types, which `pg.types.builtins` does not have. */
+export const ARRAYS = { INT4: 1007, INT8: 1016, TEXT: 1009, DATE: 1182 } as const;
+const readTexts: (text: string) => string[] = pg.types.getTypeParser(ARRAYS.TEXT as number);
+
+/** Reads an int8 as an exact number, a date as text and a timestamptz as ISO 8601 in UTC, also in arrays. */
 export const columnTypes: pg.CustomTypesConfig = {
   getTypeParser(oid, format) {
     if (oid === pg.types.builtins.INT8) return parseInt8;
     if (oid === pg.types.builtins.DATE) return (text: string) => text;
     if (oid === pg.types.builtins.TIMESTAMPTZ) return isoTimestamp;
+    const type: number = oid;
+    if (type === ARRAYS.INT8) return (text: string) => readTexts(text).map(parseInt8);
+    if (type === ARRAYS.DATE) return readTexts;
     return pg.types.getTypeParser(oid, format);
   },
 };

@@ -124,7 +124,7 @@ export interface Accounts {
   instalment_count: number;
   instalment_minor: Int8;
   metadata: Generated<Record<string, string>>;
-  next_due_date: Generated<PlainDate | null>;
+  next_due_date: PlainDate | null;
   paid_minor: Generated<Int8>;
   paid_month: PlainDate | null;
   paid_month_minor: Generated<Int8>;
@@ -132,6 +132,14 @@ export interface Accounts {
   product_id: Int8;
   receivable_minor: Int8;
   reprieved_on: PlainDate | null;
+  run_amount_minor: ArrayType<Int8> | null;
+  run_anchor: ArrayType<PlainDate> | null;
+  run_before_minor: ArrayType<Int8> | null;
+  run_count: number[] | null;
+  run_every: number[] | null;
+  run_from: ArrayType<PlainDate> | null;
+  run_place: number[] | null;
+  run_unit: string[] | null;
   status: AccountStatus;
   status_reason: string | null;
   total_minor: Generated<Int8>;

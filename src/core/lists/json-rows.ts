@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { columnTypes, type Db } from '../database/db.ts';
+import { ARRAYS, columnTypes, type Db } from '../database/db.ts';
 import { exactInt8 } from '../database/int8.ts';
 import { isoTimestamp } from '../database/timestamps.ts';
 import { databaseOf } from '../database/transactions.ts';
@@ -23,17 +23,17 @@ export function readerOf<Row>(db: Db, text: string): Promise<RowReader<Row>> {
 }
 
 const types = pg.types.builtins;
-const TEXT_ARRAY = 1009;
 /** Types whose values have the same form in JSON and in the result of a query. */
 const SAME_IN_JSON = new Set<number>([
   ...[types.BOOL, types.INT2, types.INT4, types.TEXT, types.VARCHAR, types.DATE],
-  ...[types.JSON, types.JSONB, TEXT_ARRAY],
+  ...[types.JSON, types.JSONB, ARRAYS.INT4, ARRAYS.TEXT, ARRAYS.DATE],
 ]);
 /** PostgreSQL gives user-defined types an id from this number on. Ours are enums, whose values are the same text in JSON. */
 const FIRST_USER_TYPE = 16_384;
 
 const READ = new Map<number, (value: never) => unknown>([
   [types.INT8, exactInt8],
+  [ARRAYS.INT8, (values: number[]) => values.map(exactInt8)],
   [types.TIMESTAMPTZ, isoTimestamp],
   [types.BYTEA, columnTypes.getTypeParser(types.BYTEA, 'text')],
 ]);

@@ -1,4 +1,4 @@
-import { completionDate, termsOf } from '../../accounts/schedule/rules.ts';
+import { completionDate, hasEqualInstalments, termsOf } from '../../accounts/schedule/rules.ts';
 import type { Currency } from '../../core/context.ts';
 import type { Language } from '../../core/http/fields.ts';
 import { type Minor, printedAmount } from '../../core/values/money.ts';
@@ -66,6 +66,7 @@ export function statementDocument(
       instalment: amount(terms.instalmentMinor),
       count: terms.instalmentCount,
       frequency: terms.frequency,
+      isEqual: hasEqualInstalments(terms),
       lastDate: completionDate(terms),
       total: amount(BigInt(account.total_minor)),
     },

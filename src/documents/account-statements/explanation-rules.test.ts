@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { PROPERTY_RUNS } from '../../../test/support/property-runs.ts';
 import type { Terms } from '../../accounts/schedule/rules.ts';
 import { ACCOUNT_STATUSES } from '../../accounts/status/rules.ts';
+import type { Run } from '../../catalogue/pay-plans/rules.ts';
 import type { AccountStatus } from '../../core/database/tables.ts';
 import { addDays, addPeriods, type PlainDate } from '../../core/values/dates.ts';
 import { EXPLANATION_STATES, explainDebt } from './explanation-rules.ts';
@@ -34,6 +35,17 @@ function explain({ terms = {}, status = 'active', paid, date, isToday = true, la
   return { ...why, sentence: sayWhy(why, { date, isToday, decimals: 2, language }) };
 }
 
+/** Daily instalments of these amounts. */
+const runsOf = (...amounts: bigint[]): Run[] =>
+  amounts.map((amountMinor, i) => ({
+    anchor: START,
+    unit: 'day',
+    every: 1,
+    place: i + 1,
+    count: 1,
+    amountMinor,
+  }));
+
 const daysLater = (days: number) => addDays(START, days);
 
 describe('the sentence', () => {
@@ -62,6 +74,16 @@ describe('the sentence', () => {
       'paid ahead, with cents',
       { paid: 160_050, date: daysLater(1) },
       'Deposit 1,500 + 1 instalment of 60 due until today = 1,560; paid 1,600.50; 40.50 paid ahead; next 19.50 on 3 Jan 2026.',
+    ],
+    [
+      'with instalments of several amounts',
+      { terms: { runs: runsOf(6_000n, 4_000n, 6_000n) }, paid: 150_000, date: daysLater(3) },
+      'Deposit 1,500 + 2 instalments of 60 + 1 instalment of 40 due until today = 1,660; paid 1,500; 100 late since 2 Jan 2026, 60 due today.',
+    ],
+    [
+      'with instalments of many amounts',
+      { terms: { runs: runsOf(6_000n, 4_000n, 3_000n, 2_000n) }, paid: 150_000, date: daysLater(4) },
+      'Deposit 1,500 + 4 instalments of 150 together due until today = 1,650; paid 1,500; 130 late since 2 Jan 2026, 20 due today.',
     ],
     [
       'without a deposit, on the first day',
@@ -247,7 +269,9 @@ describe('the figures of a random account', () => {
         expect(why.chargedMinor - why.paidMinor).toBe(
           why.lateMinor + why.dueOnDateMinor + why.remainingMinor - why.aheadMinor - why.creditMinor,
         );
-        expect(why.chargedMinor).toBe(why.depositMinor + BigInt(why.instalmentCount) * why.instalmentMinor);
+        const instalments = why.instalments.map(({ count, amountMinor }) => BigInt(count) * amountMinor);
+        expect(why.chargedMinor).toBe(instalments.reduce((sum, amount) => sum + amount, why.depositMinor));
+        expect(why.instalments.reduce((sum, { count }) => sum + count, 0)).toBe(why.instalmentCount);
         for (const part of [why.lateMinor, why.dueOnDateMinor, why.aheadMinor, why.creditMinor])
           expect(part >= 0n).toBe(true);
 

@@ -70,6 +70,8 @@ export function explainDebt(account: ExplainedAccount, quote: Quote, date: Plain
       state: 'cancelled',
       depositMinor: 0n,
       instalmentCount: 0,
+      instalments: [],
+      instalmentsMinor: 0n,
       chargedMinor: 0n,
       creditMinor: maxMinor(paidMinor, 0n),
       remainingMinor: maxMinor(-paidMinor, 0n),

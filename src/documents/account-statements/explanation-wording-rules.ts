@@ -16,6 +16,8 @@ interface Spoken {
 interface Words {
   deposit(amount: string): string;
   instalments(count: number, amount: string): string;
+  /** Instalments of many amounts. */
+  unequal(count: number, sum: string): string;
   nothing: string;
   until(items: string, date: string | null, sum: string): string;
   price(items: string, sum: string): string;
@@ -40,6 +42,7 @@ const WORDS: Record<Language, Words> = {
     deposit: (amount) => `deposit ${amount}`,
     instalments: (count, amount) =>
       count === 1 ? `1 instalment of ${amount}` : `${count} instalments of ${amount}`,
+    unequal: (count, sum) => `${count} instalments of ${sum} together`,
     nothing: 'nothing',
     until: (items, date, sum) => `${items} due until ${date ?? 'today'} = ${sum}`,
     price: (items, sum) => `${items} = ${sum}`,
@@ -61,6 +64,7 @@ const WORDS: Record<Language, Words> = {
   sw: {
     deposit: (amount) => `malipo ya awali ${amount}`,
     instalments: (count, amount) => (count === 1 ? `awamu 1 ya ${amount}` : `awamu ${count} za ${amount}`),
+    unequal: (count, sum) => `awamu ${count}, jumla yake ${sum}`,
     nothing: 'hakuna',
     until: (items, date, sum) => `${items}, kufikia ${date ?? 'leo'} = ${sum}`,
     price: (items, sum) => `${items} = ${sum}`,
@@ -81,6 +85,9 @@ const WORDS: Record<Language, Words> = {
   },
 };
 
+/** The number of different amounts of instalments that a sentence lists. */
+const MAX_AMOUNTS = 3;
+
 /** For example: Deposit 1,500 + 289 instalments of 60 due until today = 18,840; paid 9,540; 9,300 late since 27 Jun 2026. */
 export function sayWhy(why: DebtExplanation, { date, isToday, decimals, language }: Spoken): string {
   const words = WORDS[language];
@@ -90,7 +97,9 @@ export function sayWhy(why: DebtExplanation, { date, isToday, decimals, language
   const items =
     [
       why.depositMinor > 0n ? words.deposit(amount(why.depositMinor)) : null,
-      why.instalmentCount > 0 ? words.instalments(why.instalmentCount, amount(why.instalmentMinor)) : null,
+      ...(why.instalments.length > MAX_AMOUNTS
+        ? [words.unequal(why.instalmentCount, amount(why.instalmentsMinor))]
+        : why.instalments.map(({ count, amountMinor }) => words.instalments(count, amount(amountMinor)))),
     ]
       .filter((item) => item !== null)
       .join(' + ') || words.nothing;

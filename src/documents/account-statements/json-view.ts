@@ -1,6 +1,6 @@
 import { formatAccountNumber } from '../../accounts/account-number-rules.ts';
 import { type AccountRow, booksOf } from '../../accounts/ledger/rules.ts';
-import { type Terms, termsOf } from '../../accounts/schedule/rules.ts';
+import { hasEqualInstalments, type Terms, termsOf } from '../../accounts/schedule/rules.ts';
 import { toPaymentState } from '../../accounts/view.ts';
 import { amountOf, type Currency } from '../../core/context.ts';
 import type { Language } from '../../core/http/fields.ts';
@@ -40,6 +40,7 @@ export function toStatement(
       instalmentAmount: amount(terms.instalmentMinor),
       instalmentCount: terms.instalmentCount,
       frequency: terms.frequency,
+      hasEqualInstalments: hasEqualInstalments(terms),
       total: amountOf(account.total_minor, currency),
     },
     period,
@@ -143,6 +144,7 @@ export function quoteAccount(
       deposit: amount(why.depositMinor),
       instalmentCount: why.instalmentCount,
       instalmentAmount: amount(terms.instalmentMinor),
+      instalments: why.instalments.map(({ count, amountMinor }) => ({ count, amount: amount(amountMinor) })),
       charged: amount(why.chargedMinor),
       paid: amount(why.paidMinor),
       late: amount(why.lateMinor),

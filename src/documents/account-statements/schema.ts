@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { paymentStateFields } from '../../accounts/schema.ts';
+import { HasEqualInstalments, paymentStateFields } from '../../accounts/schema.ts';
 import { ACCOUNT_STATUSES } from '../../accounts/status/rules.ts';
 import { FREQUENCIES } from '../../catalogue/pay-plans/schema.ts';
 import {
@@ -185,6 +185,7 @@ export const AccountStatement = Type.Object(
       instalmentAmount: Money,
       instalmentCount: Type.Integer(),
       frequency: Choice('Frequency', FREQUENCIES),
+      hasEqualInstalments: HasEqualInstalments,
       total: Money,
     }),
     period: Type.Object({ from: DateText, to: DateText }),
@@ -228,6 +229,7 @@ export const AccountStatement = Type.Object(
           instalmentAmount: 400,
           instalmentCount: 52,
           frequency: 'weekly',
+          hasEqualInstalments: true,
           total: 22800,
         },
         period: { from: '2026-11-01', to: '2026-11-02' },
@@ -339,10 +341,14 @@ const Explanation = Type.Object(
     state: Choice('ExplanationState', EXPLANATION_STATES),
     deposit: Type.Number({ description: 'The deposit, if it counts in `charged`; otherwise 0.' }),
     instalmentCount: Type.Integer({ description: 'The number of instalments in `charged`.' }),
-    instalmentAmount: Money,
+    instalmentAmount: { ...Money, description: 'The first instalment of the account.' },
+    instalments: Type.Array(
+      Type.Object({ count: Type.Integer(), amount: Money }, { title: 'EqualInstalments' }),
+      { description: 'The instalments in `charged`, by amount. Most accounts have only one amount.' },
+    ),
     charged: Type.Number({
       description:
-        'deposit + instalmentCount × instalmentAmount: what is due until `date`. The whole price before the first day, and for an account that is paid off or written off. 0 for a cancelled sale.',
+        'deposit + the sum of count × amount of `instalments`: what is due until `date`. The whole price before the first day, and for an account that is paid off or written off. 0 for a cancelled sale.',
     }),
     paid: Type.Number({
       description:
@@ -432,6 +438,7 @@ export const Quote = Type.Object(
           deposit: 2000,
           instalmentCount: 4,
           instalmentAmount: 400,
+          instalments: [{ count: 4, amount: 400 }],
           charged: 3600,
           paid: 2000,
           late: 1200,

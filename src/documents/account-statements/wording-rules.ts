@@ -55,6 +55,7 @@ interface Words {
   opened(amount: string): string;
   deposit: string;
   instalment(item: number | null, count: number): string;
+  /** @param amount - the sum of the instalments, such as 415.00 or 7 × 60.00. */
   instalmentRun(first: number, last: number, count: number, amount: string): string;
   payment(method: string): string;
   payments(count: number, methods: string): string;
@@ -83,8 +84,7 @@ const WORDS: Record<Language, Words> = {
     opened: (amount) => `Account opened: ${amount} in total`,
     deposit: 'Deposit',
     instalment: (item, count) => `Instalment ${item} of ${count}`,
-    instalmentRun: (first, last, count, amount) =>
-      `Instalments ${first} to ${last} of ${count}: ${last - first + 1} × ${amount}`,
+    instalmentRun: (first, last, count, amount) => `Instalments ${first} to ${last} of ${count}: ${amount}`,
     payment: (method) => `Payment by ${method}`,
     payments: (count, methods) => `${count} payments by ${methods}`,
     reversedPayment: (method, date) => `Payment by ${method}, reversed on ${date}: does not count`,
@@ -112,7 +112,7 @@ const WORDS: Record<Language, Words> = {
     deposit: 'Malipo ya awali',
     instalment: (item, count) => `Awamu ya ${item} kati ya ${count}`,
     instalmentRun: (first, last, count, amount) =>
-      `Awamu ya ${first} hadi ${last} kati ya ${count}: ${last - first + 1} × ${amount}`,
+      `Awamu ya ${first} hadi ${last} kati ya ${count}: ${amount}`,
     payment: (method) => `Malipo kwa ${method}`,
     payments: (count, methods) => `Malipo ${count} kwa ${methods}`,
     reversedPayment: (method, date) => `Malipo kwa ${method}, yalibatilishwa ${date}: hayahesabiwi`,
@@ -187,7 +187,10 @@ export function describeRows(
   switch (first.type) {
     case 'instalment': {
       const last = rows.at(-1) ?? first;
-      const amount = spelling.amount(first.amountMinor);
+      const areEqual = rows.every(({ amountMinor }) => amountMinor === first.amountMinor);
+      const amount = areEqual
+        ? `${rows.length} × ${spelling.amount(first.amountMinor)}`
+        : spelling.amount(rows.reduce((sum, { amountMinor }) => sum + amountMinor, 0n));
       const { instalmentCount } = chargesOf(terms);
       return {
         description: words.instalmentRun(first.item ?? 0, last.item ?? 0, instalmentCount, amount),

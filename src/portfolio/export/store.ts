@@ -1,4 +1,4 @@
-import { PAID_UNTIL } from '../../accounts/schedule/store.ts';
+import { PAID_UNTIL, runsAsText } from '../../accounts/schedule/store.ts';
 import { BALANCE } from '../../accounts/store.ts';
 import type { Currency } from '../../core/context.ts';
 import { inUnits } from '../../core/database/copy-pool.ts';
@@ -121,6 +121,7 @@ const SOURCES: Readonly<Record<FileName, Source>> = {
       // status_since and status_reason are empty, because account_changes has the day and the reason of each change.
       status_since: 'null::date',
       status_reason: 'null::text',
+      schedule: 'a',
       grace_restarted_on: 'a.reprieved_on',
       opening_paid: 'null::bigint',
       opening_paid_on: 'null::date',
@@ -213,6 +214,7 @@ const TEXT_KINDS: ReadonlySet<Column['kind']> = new Set([
   'email',
   'metadata',
   'assignments',
+  'runs',
 ]);
 
 /** SQL for the text of a cell. */
@@ -224,6 +226,8 @@ function cellOf(column: Column, value: string, { decimals }: Currency): string {
       return isoTime(value);
     case 'flag':
       return `case when ${value} then 'yes' else 'no' end`;
+    case 'runs':
+      return runsAsText(value, (minor) => inUnits(minor, decimals));
     case 'metadata':
       return guarded(`nullif(${value}, '{}')::text`);
     default:

@@ -91,6 +91,7 @@ export interface BooksProblem {
 }
 
 export interface ComputedAccount {
+  terms: Terms;
   books: BooksRow;
   changes: ComputedChange[];
   statusReason: string | null;
@@ -188,6 +189,7 @@ export function computeAccountBooks(
   const problem = statusProblem(account, { given, final: books, hasChanges, decimals });
   if (problem) problems.push(problem);
   return {
+    terms,
     books,
     changes,
     statusReason: changes.at(-1)?.reason ?? null,

@@ -1,4 +1,5 @@
 import { LARGEST_IMPORTED_ID, readAccountNumber } from '../../accounts/account-number-rules.ts';
+import { areInOrder, MAX_RUNS, type Run } from '../../catalogue/pay-plans/rules.ts';
 import { METADATA_KEY } from '../../core/http/fields.ts';
 import {
   EARLIEST_ENTRY,
@@ -158,6 +159,8 @@ function readText(
       return readMetadata(trimmed);
     case 'assignments':
       return readAssignments(trimmed);
+    case 'runs':
+      return readRuns(trimmed, settings);
   }
 }
 
@@ -193,6 +196,8 @@ function problemIn(column: Column): string {
       return 'is not a JSON object of texts';
     case 'assignments':
       return 'is not a JSON array of earlier assignments in the order of time';
+    case 'runs':
+      return 'is not a JSON array of runs of instalments in the order of their dates';
     default:
       return 'is too long, or has characters that are not allowed';
   }
@@ -235,6 +240,8 @@ export function allowedIn(column: Column): string {
       return `a JSON object such as {"region":"north"}, with at most ${MAX_METADATA_KEYS} texts of at most ${MAX_METADATA_VALUE} characters`;
     case 'assignments':
       return 'an array such as [{"account":"LOAN-2001","assigned_at":null,"unassigned_at":"2026-02-02T09:00:00Z"}], in which only the first assigned_at may be null';
+    case 'runs':
+      return `an array such as [{"anchor":"2026-01-05","unit":"month","every":1,"place":1,"count":11,"amount":"700.00"},{"anchor":"2026-01-05","unit":"month","every":1,"place":12,"count":1,"amount":"650.00"}], with at most ${MAX_RUNS} runs, or an empty cell`;
   }
 }
 
@@ -325,6 +332,38 @@ function readAssignments(trimmed: string): Cell | undefined {
     });
   }
   return { value: assignments.length === 0 ? null : JSON.stringify(assignments) };
+}
+
+/** The runs with their amounts in minor units. Each run must begin after the last due of the run before. */
+function readRuns(trimmed: string, { decimals }: CellSettings): Cell | undefined {
+  const parsed = parseJson(trimmed);
+  if (!Array.isArray(parsed) || parsed.length === 0 || parsed.length > MAX_RUNS) return undefined;
+  const runs: Run[] = [];
+  for (const one of parsed) {
+    const { anchor, unit, every, place, count, amount, ...others } = Object(one) as Record<string, unknown>;
+    const date = typeof anchor === 'string' ? parsePlainDate(anchor) : undefined;
+    const amountMinor = typeof amount === 'string' ? parseMinor(amount, decimals) : undefined;
+    if (date === undefined || (unit !== 'day' && unit !== 'month') || Object.keys(others).length > 0)
+      return undefined;
+    if (!isWhole(every, 1, 3_650) || !isWhole(place, 0, 10_000) || !isWhole(count, 1, 10_000))
+      return undefined;
+    if (amountMinor === undefined || amountMinor <= 0n || amountMinor > maxAmountMinor(decimals))
+      return undefined;
+    runs.push({ anchor: date, unit, every, place, count, amountMinor });
+  }
+  if (!areInOrder(runs)) return undefined;
+  const staged: StagedRun[] = runs.map(({ amountMinor, ...run }) => ({
+    ...run,
+    amount: Number(amountMinor),
+  }));
+  return { value: JSON.stringify(staged) };
+}
+
+/** A run as the staging table has it, with its amount in minor units. */
+export type StagedRun = Omit<Run, 'amountMinor'> & { amount: number };
+
+function isWhole(value: unknown, min: number, max: number): value is number {
+  return Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
 }
 
 /** @returns undefined for a text that is not JSON. */

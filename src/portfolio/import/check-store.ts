@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { firstDueOf } from '../../accounts/schedule/store.ts';
 import { ACCOUNT_STATUSES, needsReason } from '../../accounts/status/rules.ts';
 import type { Tx } from '../../core/database/db.ts';
 import { literalList } from '../../core/database/literal-list.ts';
@@ -297,7 +298,7 @@ function accountChecks({ today, timeZone, decimals }: CheckSettings): ImportChec
         'accounts',
         'pay_plan',
         sql`join plans p on p.name = n.pay_plan
-          where (n.deposit, n.instalment, n.instalment_count, n.frequency, n.grace_days)
+          where n.schedule is null and (n.deposit, n.instalment, n.instalment_count, n.frequency, n.grace_days)
             is distinct from (p.deposit, p.instalment, p.instalment_count, p.frequency, p.grace_days)`,
         (terms) => `has terms that differ from those of the account: ${terms}`,
         'the terms on which the account was sold; to use the terms of the pay plan, leave the term columns empty',
@@ -311,6 +312,31 @@ function accountChecks({ today, timeZone, decimals }: CheckSettings): ImportChec
       'gives a total of 10^15 minor units or more',
       'a smaller deposit, instalment or instalment_count',
       { value: amountText(sql`n.instalment`, decimals) },
+    ),
+    check(
+      'accounts',
+      'schedule',
+      sql`where n.deposit + (select sum((r ->> 'amount')::numeric * (r ->> 'count')::integer)
+        from jsonb_array_elements(n.schedule) r) > ${LARGEST}`,
+      'gives a total of 10^15 minor units or more',
+      'smaller amounts or counts',
+    ),
+    check(
+      'accounts',
+      'schedule',
+      sql`where (n.instalment, n.instalment_count) is distinct from ((n.schedule -> 0 ->> 'amount')::bigint,
+          (select sum((r ->> 'count')::integer) from jsonb_array_elements(n.schedule) r))
+        and n.schedule is not null`,
+      'does not have the first amount of the column instalment, and the number of instalments of the column instalment_count',
+      'a schedule with this amount and number',
+    ),
+    check(
+      'accounts',
+      'schedule',
+      sql`where ${firstDueOf('n.schedule')} < n.activation_date`,
+      (date) => `begins before the activation date ${date}`,
+      'instalments from the activation date on',
+      { detail: sql`n.activation_date` },
     ),
     check(
       'accounts',

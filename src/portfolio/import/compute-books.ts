@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import { termsOf } from '../../accounts/schedule/rules.ts';
+import { termsOfRuns } from '../../accounts/schedule/rules.ts';
 import type { CopyIn } from '../../core/database/copy-in.ts';
 import type { Tx } from '../../core/database/db.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
@@ -115,16 +115,21 @@ function accountOf(
   if (opening?.kind !== 'open' || opening.day === null || external_id === null) return undefined;
   if (activation_date === null || deposit === null || instalment === null) return undefined;
   if (instalment_count === null || frequency === null || grace_days === null) return undefined;
+  const equal = {
+    depositMinor: BigInt(deposit),
+    instalmentMinor: BigInt(instalment),
+    instalmentCount: instalment_count,
+    frequency,
+    graceDays: grace_days,
+    activationDate: activation_date,
+  };
+  const runs = row.schedule?.map(({ amount, ...run }) => ({ ...run, amountMinor: BigInt(amount) }));
   const minor = (amount: number | null) => (amount === null ? null : BigInt(amount));
   return {
     id: row.id ?? row.position,
     line: row.line,
     externalId: external_id,
-    terms: termsOf({
-      deposit_minor: deposit,
-      instalment_minor: instalment,
-      ...{ instalment_count, frequency, grace_days, activation_date },
-    }),
+    terms: runs ? termsOfRuns(equal, runs) : equal,
     openedOn: opening.day,
     status: row.status,
     statusSince: row.status_since,

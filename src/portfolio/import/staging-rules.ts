@@ -58,6 +58,7 @@ const TYPES: Readonly<Record<Kind['kind'], string>> = {
   choice: 'text',
   metadata: 'jsonb',
   assignments: 'jsonb',
+  runs: 'jsonb',
 };
 
 /** Rows of these files get ids when they are staged, because ledger entries and reconciliations refer to them. */

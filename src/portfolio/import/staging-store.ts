@@ -6,6 +6,7 @@ import type { AccountStatus, Frequency, StatusCause } from '../../core/database/
 import type { PlainDate } from '../../core/values/dates.ts';
 import { FILE_NAMES } from '../format-rules.ts';
 import type { HistoryItem } from './account-books-rules.ts';
+import type { StagedRun } from './cell-rules.ts';
 import { stagingTable, stagingTableStatements } from './staging-rules.ts';
 
 // Completes the staging tables of an import with derived values and rows, and creates the history of each account.
@@ -197,6 +198,7 @@ export interface AccountTermsRow {
   instalment_count: number | null;
   frequency: Frequency | null;
   grace_days: number | null;
+  schedule: StagedRun[] | null;
   status: AccountStatus | null;
   status_since: PlainDate | null;
   source_as_of: PlainDate | null;
@@ -223,7 +225,7 @@ export async function fetchHistory(tx: Tx, limit: number): Promise<HistoryRow[]>
 
 export async function fetchAccounts(tx: Tx, from: number, to: number): Promise<AccountTermsRow[]> {
   const { rows } = await sql<AccountTermsRow>`
-    select position, id, line, external_id, activation_date, deposit, instalment, instalment_count, frequency, grace_days, status,
+    select position, id, line, external_id, activation_date, deposit, instalment, instalment_count, frequency, grace_days, schedule, status,
       status_since, source_as_of, source_payment_count, source_paid, source_balance, source_arrears, source_paid_until
     from new_accounts where position between ${from} and ${to} order by position`.execute(tx);
   return rows;

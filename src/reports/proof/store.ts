@@ -11,8 +11,7 @@ export const PROOF_READS = { what: 'proofs', connections: 1 };
 /**
  * A check of the books in SQL. Checks do not use the code that they check, so that they do not repeat its mistakes. They share
  * with that code only the table of account statuses, the names of providers, the list of derived event types, the view
- * `account_money`, and the generated columns of accounts. Tests compare one generated column, `next_due_date`, with the
- * schedule.
+ * `account_money`.
  */
 export interface Check {
   name: string;

@@ -1,0 +1,2 @@
+-- Requests continue while the rows are read.
+alter table accounts validate constraint accounts_runs_check;
