@@ -47,6 +47,8 @@ function contentOf(column: Column): string {
       return 'e-mail address';
     case 'account_number':
       return 'account number';
+    case 'months':
+      return 'numbers from 1 to 12';
     case 'flag':
       return 'yes or no';
     case 'choice':

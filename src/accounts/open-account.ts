@@ -1,4 +1,5 @@
 import { findEmployee } from '../catalogue/employees/store.ts';
+import { runsOfPlan, shapeOf } from '../catalogue/pay-plans/rules.ts';
 import { findPayPlanRow } from '../catalogue/pay-plans/store.ts';
 import { findProduct } from '../catalogue/products/store.ts';
 import { auditRow, event, type NewEvent } from '../changes/events/change-rules.ts';
@@ -11,6 +12,7 @@ import { externalFieldsOf } from '../core/http/external-ids.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import { postAll } from './ledger/commands.ts';
 import type { AccountRow } from './ledger/rules.ts';
+import { termColumns, termsOfRuns } from './schedule/rules.ts';
 import type { NewAccount } from './schema.ts';
 import { statusRow } from './status/paid-amount-rules.ts';
 import { statusOn } from './status/rules.ts';
@@ -148,14 +150,10 @@ async function termsFor(catalogue: Catalogue, body: NewAccount, day: PlainDate) 
       `must refer to a pay plan for this product; this pay plan is for product ${plan.product_id}`,
     );
   }
-  return {
-    deposit_minor: plan.deposit_minor,
-    instalment_minor: plan.instalment_minor,
-    instalment_count: plan.instalment_count,
-    frequency: plan.frequency,
-    grace_days: plan.grace_days,
-    activation_date: body.activationDate ?? day,
-  };
+  const activationDate = body.activationDate ?? day;
+  const shape = shapeOf(plan);
+  const account = { ...shape, graceDays: plan.grace_days, activationDate };
+  return termColumns(termsOfRuns(account, runsOfPlan(shape, activationDate)));
 }
 
 /** The employee who earns the commission: the one in the body, or else the employee of the caller, if this employee is active. */

@@ -758,17 +758,19 @@ function createRandom(seed: number): (below: number) => number {
   return (below) => uniformInt(generator, 0, below - 1);
 }
 
+type EqualPlan = NewPayPlan & Required<Pick<NewPayPlan, 'instalmentAmount' | 'instalmentCount'>>;
+
 /** A pay plan, with amounts in whole units. */
 function plan(
   name: string,
   [deposit, instalmentAmount, instalmentCount, frequency]: [number, number, number, Frequency],
   rules: Pick<NewPayPlan, 'graceDays' | 'autoSuspend'>,
-): NewPayPlan {
+): EqualPlan {
   return { name, deposit, instalmentAmount, instalmentCount, frequency, ...rules };
 }
 
 /** The terms of a plan, with amounts in whole units. */
-function termsOf({ deposit, instalmentAmount, instalmentCount, frequency }: NewPayPlan): PlanTerms {
+function termsOf({ deposit, instalmentAmount, instalmentCount, frequency }: EqualPlan): PlanTerms {
   return {
     depositMinor: BigInt(deposit),
     instalmentMinor: BigInt(instalmentAmount),
@@ -777,6 +779,6 @@ function termsOf({ deposit, instalmentAmount, instalmentCount, frequency }: NewP
 }
 
 /** The total of a plan, in whole units. */
-function totalOf(plan: NewPayPlan): number {
+function totalOf(plan: EqualPlan): number {
   return Number(totalMinor(termsOf(plan)));
 }

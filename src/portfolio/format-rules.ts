@@ -44,7 +44,9 @@ export type Kind =
   /** A JSON array of earlier assignments of a payment. */
   | { kind: 'assignments' }
   /** A JSON array of runs of instalments. */
-  | { kind: 'runs' };
+  | { kind: 'runs' }
+  /** Numbers of months, with spaces between them. */
+  | { kind: 'months' };
 
 export type Column = Kind & {
   name: string;
@@ -221,7 +223,27 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
       required('deposit', fromZero, 'The amount due on the activation date.', '2000.00'),
       required('instalment', aboveZero, 'The amount of each instalment.', '700.00'),
       required('instalment_count', instalmentCount, 'The number of instalments.', '52'),
+      optional(
+        'price',
+        aboveZero,
+        'For a plan whose last instalment takes the rest of a price: the price, including the deposit. There can then be fewer instalments than instalment_count. Empty: all instalments are equal.',
+      ),
+      optional(
+        'rounding_unit',
+        aboveZero,
+        'The amount of which the instalments of a price are multiples. Needed with price.',
+      ),
       required('frequency', frequency, 'The time between two instalments.', 'weekly'),
+      optional(
+        'every',
+        { kind: 'count', min: 1, max: 365 },
+        'The number of days, weeks or months from one instalment to the next. Empty: 1.',
+      ),
+      optional(
+        'months_without_dues',
+        { kind: 'months' },
+        'The months in which no instalment is due, as numbers with spaces between them, such as 5 6. Empty: none.',
+      ),
       required(
         'grace_days',
         graceDays,

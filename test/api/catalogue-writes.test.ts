@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { today } from '../../src/core/context.ts';
+import { expectBooksToBalance } from '../support/books.ts';
 import {
   dataOf,
   newAccount,
@@ -145,6 +146,123 @@ describe('pay plans', () => {
   it('are refused above the largest amount', async () => {
     const huge = { ...plan, name: 'Huge', instalmentAmount: 999_999_999_999.99, instalmentCount: 2 };
     expect((await service.call('POST', '/payplans', huge)).status).toBe(400);
+  });
+});
+
+describe('a pay plan with a price', () => {
+  const plan = { deposit: 100, price: 1_000, frequency: 'monthly' };
+  let number = 0;
+  const create = (fields: object) => {
+    number += 1;
+    return service.call('POST', '/payplans', { ...plan, name: `Price ${number}`, ...fields });
+  };
+  const scheduleOf = async (payplanId: number, activationDate: string) => {
+    const { id, ...account } = await newAccount(service, { payplanId, activationDate });
+    const { items } = (await service.call('GET', `/accounts/${id}/schedule`)).body.data;
+    const dues = items.map((item: { dueDate: string; amount: number }) => `${item.dueDate} ${item.amount}`);
+    return { account, dues };
+  };
+
+  it('gives equal instalments rounded up, of which the last takes the rest', async () => {
+    const { status, body, text } = await create({ instalmentCount: 4, roundingUnit: 50 });
+    expect(status, text).toBe(201);
+    expect(body.data).toMatchObject({
+      ...{ price: 1_000, total: 1_000, instalmentCount: 4, roundingUnit: 50, dueCount: 4 },
+      ...{ instalmentAmount: 250, lastInstalmentAmount: 150, hasEqualInstalments: false },
+    });
+    const { account, dues } = await scheduleOf(body.data.id, '2026-08-31');
+    expect(dues).toEqual([
+      '2026-08-31 100',
+      '2026-09-30 250',
+      '2026-10-31 250',
+      '2026-11-30 250',
+      '2026-12-31 150',
+    ]);
+    expect(account).toMatchObject({
+      ...{ total: 1_000, instalmentAmount: 250, instalmentCount: 4, hasEqualInstalments: false },
+    });
+    await expectBooksToBalance(service.context);
+  });
+
+  it('has fewer instalments than asked for if rounding makes them larger', async () => {
+    const { body } = await create({ instalmentCount: 7, roundingUnit: 300 });
+    expect(body.data).toMatchObject({ instalmentCount: 7, dueCount: 3, instalmentAmount: 300 });
+    const { account, dues } = await scheduleOf(body.data.id, '2026-01-01');
+    expect(dues).toEqual(['2026-01-01 100', '2026-02-01 300', '2026-03-01 300', '2026-04-01 300']);
+    // Equal instalments after all, so the account is an ordinary one.
+    expect(account).toMatchObject({ instalmentCount: 3, hasEqualInstalments: true });
+  });
+
+  it('takes an instalment instead of their number', async () => {
+    const { body } = await create({ instalmentAmount: 350 });
+    expect(body.data).toMatchObject({
+      instalmentAmount: 350,
+      instalmentCount: 3,
+      dueCount: 3,
+      roundingUnit: 1,
+    });
+    expect((await scheduleOf(body.data.id, '2026-01-31')).dues).toEqual([
+      '2026-01-31 100',
+      '2026-02-28 350',
+      '2026-03-31 350',
+      '2026-04-30 200',
+    ]);
+  });
+
+  it('has instalments every few weeks, and none in months without dues', async () => {
+    const body = { instalmentCount: 5, frequency: 'weekly', every: 2, monthsWithoutDues: [5, 4] };
+    const created = (await create(body)).body.data;
+    expect(created).toMatchObject({ every: 2, monthsWithoutDues: [4, 5], hasEqualInstalments: false });
+    const { account, dues } = await scheduleOf(created.id, '2026-03-01');
+    expect(dues).toEqual([
+      '2026-03-01 100',
+      '2026-03-15 180',
+      '2026-03-29 180',
+      '2026-06-07 180',
+      '2026-06-21 180',
+      '2026-07-05 180',
+    ]);
+    expect(account.total).toBe(1_000);
+    const path = `/payplans/${created.id}?activationDate=2026-03-01`;
+    expect((await service.call('GET', path)).body.data.dates).toEqual({
+      ...{ activationDate: '2026-03-01', firstInstalment: '2026-03-15', lastInstalment: '2026-07-05' },
+    });
+    const [listed] = (await service.call('GET', `/payplans?filter[id]=${created.id}`)).body.data;
+    expect(listed.monthsWithoutDues).toEqual([4, 5]);
+  });
+
+  it.each<[object, string, RegExp]>([
+    [{ price: undefined }, 'instalmentAmount', /is required for a plan without a price/],
+    [{ instalmentCount: undefined }, 'instalmentCount', /or give instalmentAmount instead/],
+    [{ instalmentAmount: 300 }, 'instalmentCount', /must be left out/],
+    [{ price: 100 }, 'price', /must be above the deposit \(100.00\)/],
+    [
+      { instalmentCount: undefined, instalmentAmount: 30, roundingUnit: 20 },
+      'instalmentAmount',
+      /a multiple of roundingUnit \(20.00\)/,
+    ],
+    [{ instalmentCount: undefined, instalmentAmount: 1, price: 20_000 }, 'instalmentAmount', /at least 2.00/],
+    [
+      { price: undefined, instalmentAmount: 9, roundingUnit: 5 },
+      'roundingUnit',
+      /only for a plan with a price/,
+    ],
+    [{ every: 12, monthsWithoutDues: [6] }, 'monthsWithoutDues', /must leave a month/],
+    [{ every: 6, monthsWithoutDues: [1, 7] }, 'monthsWithoutDues', /must leave a month/],
+    [{ every: 365, price: 10_100, instalmentCount: 10_000 }, 'every', /thousands of years/],
+    [
+      { price: 1_600, instalmentCount: 1_500, monthsWithoutDues: [1, 3, 5, 7, 9, 11] },
+      'monthsWithoutDues',
+      /interrupts the plan \d+ times; at most 239/,
+    ],
+    [{ monthsWithoutDues: [13] }, 'monthsWithoutDues[0]', /12/],
+  ])('refuses %j, and says what is allowed', async (fields, path, message) => {
+    const answer = await create({ instalmentCount: 4, ...fields });
+    expect(answer.status, answer.text).toBe(400);
+    expect(answer.body.error.details.fields).toContainEqual({
+      path,
+      message: expect.stringMatching(message),
+    });
   });
 });
 

@@ -404,12 +404,99 @@ it('moves an account whose instalments are not equal, with its schedule', async 
   }
 });
 
+it('moves a pay plan with a price and months without dues, and gives its schedule to imported accounts', async () => {
+  const source = await startServiceForTest();
+  const target = await startServiceForTest();
+  const jobs = [source, target].map(startRequestJobs);
+  try {
+    for (const one of [source, target]) setToday(one, '2026-11-02');
+    await importAll(source, {
+      customers: ['external_id,first_name,last_name,phone', 'C-1,Wanjiru,Kamau,0712 345 678'],
+      pay_plans: [
+        'name,deposit,instalment,instalment_count,price,rounding_unit,frequency,every,months_without_dues,grace_days',
+        'Fields,100,250,4,1000,50,monthly,2,5 7,3',
+      ],
+      accounts: [
+        'external_id,customer,product,pay_plan,opened_at,deposit,instalment,instalment_count,frequency',
+        'A-1,C-1,SHS-40,Fields,2026-01-31,,,,',
+        'A-2,C-1,SHS-40,Fields,2026-01-31,100,250,4,monthly',
+      ],
+    });
+    const planned = {
+      name: 'Sold here',
+      deposit: 100,
+      price: 1_000,
+      instalmentCount: 7,
+      frequency: 'weekly',
+    };
+    const { id: payplanId } = (await source.call('POST', '/payplans', { ...planned, roundingUnit: 300 })).body
+      .data;
+    await newAccount(source, { payplanId, externalId: 'A-3' });
+    await expectProof(source);
+    const files = await exportFiles(source);
+    for (const table of ['pay_plans', 'product_configurations', 'products', 'employees'])
+      await sql`delete from ${sql.table(table)}`.execute(target.context.db);
+    await importAll(target, files);
+    await expectProof(target);
+    const again = await exportFiles(target);
+    for (const name of FILE_NAMES) expect(again[name].toString(), name).toBe(files[name].toString());
+    for (const one of [source, target]) {
+      const schedule = async (externalId: string) => {
+        const { id } = (await one.call('GET', `/accounts/by-external-id/${externalId}`)).body.data;
+        const { items } = (await one.call('GET', `/accounts/${id}/schedule`)).body.data;
+        return items.map((item: { dueDate: string; amount: number }) => `${item.dueDate} ${item.amount}`);
+      };
+      const fields = [
+        '2026-01-31 100',
+        '2026-03-31 250',
+        '2026-09-30 250',
+        '2026-11-30 250',
+        '2027-01-31 150',
+      ];
+      expect(await schedule('A-1')).toEqual(fields);
+      expect((await schedule('A-2')).at(-1)).toBe('2026-05-31 250'); // It has terms of its own.
+      expect(await schedule('A-3')).toHaveLength(4);
+    }
+  } finally {
+    for (const started of jobs) await started.stop();
+  }
+});
+
+it('refuses a pay plan whose instalments do not pay its price, or have no month', async () => {
+  const jobs = startRequestJobs(service);
+  try {
+    const id = await uploadImport(service, {
+      pay_plans: [
+        'name,deposit,instalment,instalment_count,price,rounding_unit,frequency,every,months_without_dues,grace_days',
+        'P-1,100,250,3,1000,50,weekly,,,3',
+        'P-2,100,250,4,100,50,weekly,,,3',
+        'P-3,100,250,4,1000,,weekly,,,3',
+        'P-4,100,250,4,,,monthly,12,6,3',
+        'P-5,100,250,4,,,monthly,,6 13,3',
+        'P-6,100,250,9000,,,weekly,365,,3',
+      ],
+    });
+    await runImportJob(service, id, 'check');
+    const problems = await problemsOf(service, id);
+    expect(problems.map(({ line, column }) => `${line} ${column}`).sort()).toEqual([
+      '2 instalment_count',
+      '3 price',
+      '4 rounding_unit',
+      '5 months_without_dues',
+      '6 months_without_dues',
+      '7 instalment_count',
+    ]);
+  } finally {
+    await jobs.stop();
+  }
+});
+
 it.each([
   ['no list of runs', '{}', 'is not a JSON array of runs'],
   ['an amount as a number', run({ amount: 700 }), 'is not a JSON array of runs'],
   ['an unknown field', run({ from: '2026-09-01' }), 'is not a JSON array of runs'],
   ['dates that go back', run({}, {}), 'is not a JSON array of runs'],
-  ['a due after the year 2999', run({ every: 3650, place: 10_000 }), 'is not a JSON array of runs'],
+  ['a due beyond all dates', run({ every: 3650, place: 10_000 }), 'is not a JSON array of runs'],
   ['another first amount', run({ amount: '699.00' }), 'does not have the first amount'],
   ['another number of instalments', run({ count: 5 }), 'does not have the first amount'],
   [

@@ -1,8 +1,8 @@
 import {
+  areEqualInstalments,
   dateInRun,
   duesInRunBy,
   equalInstalments,
-  isSameRun,
   type PlanTerms,
   type Run,
 } from '../../catalogue/pay-plans/rules.ts';
@@ -57,6 +57,19 @@ export function termsOf(row: TermColumns): Terms {
   };
 }
 
+/** The columns of `TERM_COLUMNS`, and those of the runs. */
+export function termColumns(terms: Terms) {
+  return {
+    deposit_minor: Number(terms.depositMinor),
+    instalment_minor: Number(terms.instalmentMinor),
+    instalment_count: terms.instalmentCount,
+    frequency: terms.frequency,
+    grace_days: terms.graceDays,
+    activation_date: terms.activationDate,
+    ...runColumns(terms),
+  };
+}
+
 function readRuns(row: TermColumns): Run[] | undefined {
   return row.run_anchor?.map((anchor, i) => ({
     anchor,
@@ -78,8 +91,7 @@ export function termsOfRuns(
     instalmentMinor: runs[0]?.amountMinor ?? 0n,
     instalmentCount: runs.reduce((sum, { count }) => sum + count, 0),
   };
-  const [only] = runs.length === 1 ? runs : [];
-  return only && isSameRun(only, equalInstalments(terms)) ? terms : { ...terms, runs };
+  return areEqualInstalments(runs, terms) ? terms : { ...terms, runs };
 }
 
 /** Whether the instalments are equal, and begin one period after the activation date. */

@@ -1,4 +1,4 @@
-import type { Frequency } from '../../core/database/tables.ts';
+import type { Frequency, Row } from '../../core/database/tables.ts';
 import {
   addDays,
   addMonthsKeepingDay,
@@ -74,9 +74,10 @@ function periodOf(frequency: Frequency, every: number): Pick<Run, 'unit' | 'ever
     : { unit: 'day', every: frequency === 'weekly' ? 7 * every : every };
 }
 
-const LATEST_DUE = '2999-12-31' as PlainDate;
+/** Years later than any that a request can name, so that other dates can be computed from each due. */
+const LATEST_DUE = '8999-12-31' as PlainDate;
 
-/** Whether each run begins after the last due of the run before, and the last due is not after the year 2999. */
+/** Whether each run begins after the last due of the run before, and the last due is not after the year 8999. */
 export function areInOrder(runs: readonly Run[]): boolean {
   let last: PlainDate | undefined;
   for (const run of runs) {
@@ -88,11 +89,23 @@ export function areInOrder(runs: readonly Run[]): boolean {
   return true;
 }
 
-function unitsBy({ anchor, unit }: Run, date: PlainDate): number {
+function unitsBy({ anchor, unit }: Pick<Run, 'anchor' | 'unit'>, date: PlainDate): number {
   return unit === 'month' ? wholeMonthsBetween(anchor, date) : daysBetween(anchor, date);
 }
 
-export function isSameRun(a: Run, b: Run): boolean {
+/** Whether the runs are equal instalments that begin one period after the activation date. */
+export function areEqualInstalments(
+  runs: readonly Run[],
+  { frequency, activationDate }: { frequency: Frequency; activationDate: PlainDate },
+): boolean {
+  const [only, ...others] = runs;
+  if (!only || others.length > 0) return false;
+  const { count: instalmentCount, amountMinor: instalmentMinor } = only;
+  const terms = { depositMinor: 0n, instalmentMinor, instalmentCount, frequency, activationDate };
+  return isSameRun(only, equalInstalments(terms));
+}
+
+function isSameRun(a: Run, b: Run): boolean {
   return (
     a.anchor === b.anchor &&
     a.unit === b.unit &&
@@ -113,4 +126,170 @@ export function dateInRun({ anchor, unit, every, place }: Run, j: number): Plain
 export function duesInRunBy(run: Run, date: PlainDate): number {
   const { every, place, count } = run;
   return Math.min(Math.max(Math.floor(unitsBy(run, date) / every) - place + 1, 0), count);
+}
+
+/** The terms of a pay plan, of which `runsOfPlan` makes the schedule of an account. */
+export interface PlanShape extends PlanTerms {
+  /** The whole price, above the deposit. Instalments are then `instalmentMinor`, and the last takes the rest. Null: all are equal. */
+  priceMinor: Minor | null;
+  /** The number of days, weeks or months between two places. */
+  every: number;
+  /** Months (1..12) in which no instalment is due. */
+  monthsWithoutDues: readonly number[];
+}
+
+export function shapeOf(row: ShapeColumns): PlanShape {
+  return {
+    depositMinor: BigInt(row.deposit_minor),
+    instalmentMinor: BigInt(row.instalment_minor),
+    instalmentCount: row.instalment_count,
+    frequency: row.frequency,
+    priceMinor: row.price_minor === null ? null : BigInt(row.price_minor),
+    every: row.every,
+    monthsWithoutDues: row.months_without_dues,
+  };
+}
+
+type ShapeColumns = Pick<
+  Row<'pay_plans'>,
+  | 'deposit_minor'
+  | 'instalment_minor'
+  | 'instalment_count'
+  | 'frequency'
+  | 'price_minor'
+  | 'every'
+  | 'months_without_dues'
+>;
+
+/** The price: the sum of the deposit and all instalments. */
+export function priceOf(plan: PlanShape): Minor {
+  return plan.priceMinor ?? totalMinor(plan);
+}
+
+/** `minor` rounded up to a multiple of the unit. */
+export function roundedUp(minor: Minor, unitMinor: Minor): Minor {
+  return ((minor + unitMinor - 1n) / unitMinor) * unitMinor;
+}
+
+/** The smallest amount of which `count` instalments pay a sum. */
+export function instalmentsShare(sumMinor: Minor, count: number): Minor {
+  return (sumMinor + BigInt(count) - 1n) / BigInt(count);
+}
+
+/** The number of instalments of an amount that pay a sum. The last can be lower. */
+export function instalmentsFor(sumMinor: Minor, instalmentMinor: Minor): number {
+  return Number((sumMinor + instalmentMinor - 1n) / instalmentMinor);
+}
+
+/** The instalments in their order, neighbours of one amount together. */
+function amountsOf({ priceMinor, depositMinor, instalmentMinor, instalmentCount }: PlanShape) {
+  if (priceMinor === null) return [{ count: instalmentCount, amountMinor: instalmentMinor }];
+  const restMinor = priceMinor - depositMinor;
+  return [
+    { count: Number(restMinor / instalmentMinor), amountMinor: instalmentMinor },
+    { count: restMinor % instalmentMinor > 0n ? 1 : 0, amountMinor: restMinor % instalmentMinor },
+  ].filter(({ count }) => count > 0);
+}
+
+/** The number of instalments of a plan. */
+export function dueCountOf(plan: PlanShape): number {
+  return amountsOf(plan).reduce((sum, { count }) => sum + count, 0);
+}
+
+/**
+ * Whether the plan has an instalment in each rhythm that an activation date can begin. Otherwise, for example with an instalment every 12
+ * months and none in June, an account that is activated in June would have no instalment.
+ */
+export function canAlwaysBegin({
+  frequency,
+  every,
+  monthsWithoutDues,
+}: Pick<PlanShape, 'frequency' | 'every' | 'monthsWithoutDues'>): boolean {
+  if (frequency !== 'monthly') return true;
+  return MONTHS.every((start) =>
+    MONTHS.some((k) => !monthsWithoutDues.includes(((start - 1 + k * every) % 12) + 1)),
+  );
+}
+
+const MONTHS = Array.from({ length: 12 }, (_, i) => i + 1);
+
+/**
+ * The runs of an account of the plan. The instalments are at the places 1, 2, … after the activation date. Places in months without dues
+ * are left out.
+ * @throws RangeError if the plan is too long, see `lengthProblem`.
+ */
+export function runsOfPlan(plan: PlanShape, activationDate: PlainDate): Run[] {
+  const runs = findRuns(plan, activationDate);
+  if (!runs) throw new RangeError(`The plan does not end by ${LATEST_DUE}.`);
+  return runs;
+}
+
+/** The latest activation date that a request can name. */
+const LATEST_ACTIVATION = '2999-12-31' as PlainDate;
+/** Fewer than `MAX_RUNS`: for another activation date, a few more can be needed. */
+const MAX_RUNS_OF_PLAN = MAX_RUNS - 10;
+
+/** Why the schedule of an account could be too long to be stored. */
+export function lengthProblem(plan: PlanShape): string | undefined {
+  const runs = findRuns(plan, LATEST_ACTIVATION);
+  if (!runs) return 'makes the plan last for thousands of years';
+  if (runs.length <= MAX_RUNS_OF_PLAN) return undefined;
+  return `interrupts the plan ${runs.length - 1} times; at most ${MAX_RUNS_OF_PLAN - 1} interruptions are possible`;
+}
+
+function findRuns(plan: PlanShape, activationDate: PlainDate): Run[] | undefined {
+  const rhythm = { anchor: activationDate, ...periodOf(plan.frequency, plan.every) };
+  const stretches = stretchesOf(rhythm, 1, dueCountOf(plan), plan.monthsWithoutDues);
+  if (!stretches) return undefined;
+  const runs: Run[] = [];
+  for (const { count: amountCount, amountMinor } of amountsOf(plan)) {
+    for (let left = amountCount; left > 0; ) {
+      const stretch = stretches[0];
+      if (!stretch) throw new Error('The stretches have fewer places than the plan has instalments.');
+      const count = Math.min(left, stretch.count);
+      runs.push({ ...rhythm, place: stretch.place, count, amountMinor });
+      left -= count;
+      if (count === stretch.count) stretches.shift();
+      else stretches[0] = { place: stretch.place + count, count: stretch.count - count };
+    }
+  }
+  return areInOrder(runs) ? runs : undefined;
+}
+
+/** The places of `count` dues, neighbours together. @returns undefined if the last is after the year 8999. */
+function stretchesOf(
+  rhythm: Pick<Run, 'anchor' | 'unit' | 'every'>,
+  firstPlace: number,
+  count: number,
+  monthsWithoutDues: readonly number[],
+): { place: number; count: number }[] | undefined {
+  if (monthsWithoutDues.length === 0) return [{ place: firstPlace, count }];
+  const stretches: { place: number; count: number }[] = [];
+  const lastPlace = Math.floor(unitsBy(rhythm, LATEST_DUE) / rhythm.every);
+  let left = count;
+  for (let place = firstPlace; left > 0; place++) {
+    if (place > lastPlace) return undefined;
+    const date = dateInRun({ ...rhythm, place, count: 1, amountMinor: 0n }, 0);
+    if (monthsWithoutDues.includes(monthOf(date))) continue;
+    left -= 1;
+    const stretch = stretches.at(-1);
+    if (stretch && stretch.place + stretch.count === place) stretch.count += 1;
+    else stretches.push({ place, count: 1 });
+  }
+  return stretches;
+}
+
+function monthOf(date: PlainDate): number {
+  return Number(date.slice(5, 7));
+}
+
+/** The first and the last due. */
+export function endsOf(runs: readonly Run[]) {
+  const [first, last] = [runs[0], runs.at(-1)];
+  if (!first || !last) throw new Error('The schedule has no run.');
+  return {
+    first: dateInRun(first, 0),
+    last: dateInRun(last, last.count - 1),
+    lastMinor: last.amountMinor,
+  };
 }

@@ -16,14 +16,50 @@ import { defineList } from '../../core/lists/query.ts';
 
 export const FREQUENCIES = ['daily', 'weekly', 'monthly'] as const satisfies Frequency[];
 
+export const MAX_INSTALMENTS = 10_000;
+
 export const NewPayPlan = Type.Object(
   {
     name: Text(200),
     productId: Type.Optional(Nullable(Id)),
     deposit: AmountFromZero,
-    instalmentAmount: AmountAboveZero,
-    instalmentCount: Type.Integer({ minimum: 1, maximum: 10_000 }),
+    price: Type.Optional({
+      ...AmountAboveZero,
+      description:
+        'The whole price, including the deposit. With a price, give either instalmentCount or instalmentAmount; the last instalment takes the rest. Without a price, give both, and all instalments are equal.',
+    }),
+    instalmentAmount: Type.Optional({
+      ...AmountAboveZero,
+      description: 'The amount of each instalment. With a price: a multiple of roundingUnit.',
+    }),
+    instalmentCount: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: MAX_INSTALMENTS,
+        description:
+          'With a price: (price − deposit) / instalmentCount is rounded up to roundingUnit, so there can be fewer instalments.',
+      }),
+    ),
+    roundingUnit: Type.Optional({
+      ...AmountAboveZero,
+      description: 'Instalments that are computed from a price are multiples of this amount. Default: 1.',
+    }),
     frequency: Choice('Frequency', FREQUENCIES),
+    every: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 365,
+        description: 'The number of days, weeks or months from one instalment to the next. Default: 1.',
+      }),
+    ),
+    monthsWithoutDues: Type.Optional(
+      Type.Array(Type.Integer({ minimum: 1, maximum: 12 }), {
+        maxItems: 10,
+        uniqueItems: true,
+        description:
+          'Months (1 is January) in which no instalment is due. The plan then ends later. Default: none.',
+      }),
+    ),
     graceDays: Type.Optional(Type.Integer({ minimum: 0, maximum: 365, description: 'Default: 0.' })),
     autoSuspend: Type.Optional(Type.Boolean()),
     active: Type.Optional(Type.Boolean()),
@@ -41,6 +77,16 @@ export const NewPayPlan = Type.Object(
         graceDays: 7,
         autoSuspend: false,
         active: true,
+      },
+      {
+        name: 'Monthly without the hungry months',
+        price: 48000,
+        deposit: 6000,
+        instalmentCount: 18,
+        roundingUnit: 50,
+        frequency: 'monthly',
+        monthsWithoutDues: [5, 6],
+        graceDays: 14,
       },
     ],
   },
@@ -78,10 +124,28 @@ export const PayPlan = Type.Object(
       Type.Integer({ description: 'The product that the plan is for. Null for any product.' }),
     ),
     deposit: Money,
-    instalmentAmount: Money,
-    instalmentCount: Type.Integer(),
+    price: Nullable(
+      Type.Number({ description: 'The price from which the instalments are computed. Null: all are equal.' }),
+    ),
+    instalmentAmount: { ...Money, description: 'Each instalment; the last one can be lower.' },
+    instalmentCount: Type.Integer({
+      description: 'As it was given. With a price, there can be fewer instalments, see dueCount.',
+    }),
+    roundingUnit: Nullable(Type.Number({ description: 'Null for a plan without a price.' })),
     frequency: Choice('Frequency', FREQUENCIES),
-    total: { ...Money, description: 'The sum of the deposit and all instalments.' },
+    every: Type.Integer({
+      description: 'The number of days, weeks or months from one instalment to the next.',
+    }),
+    monthsWithoutDues: Type.Array(Type.Integer(), {
+      description: 'Months in which no instalment is due.',
+    }),
+    dueCount: Type.Integer({ description: 'The number of instalments that an account gets.' }),
+    lastInstalmentAmount: Money,
+    hasEqualInstalments: Type.Boolean({
+      description:
+        'Whether all instalments are instalmentAmount, the first one period (`frequency`) after the activation date.',
+    }),
+    total: { ...Money, description: 'The whole price: the sum of the deposit and all instalments.' },
     graceDays: Type.Integer(),
     autoSuspend: Type.Boolean(),
     active: Type.Boolean(),
@@ -103,9 +167,16 @@ export const PayPlan = Type.Object(
         name: 'Weekly, one year',
         productId: null,
         deposit: 2000,
+        price: null,
         instalmentAmount: 400,
         instalmentCount: 52,
+        roundingUnit: null,
         frequency: 'weekly',
+        every: 1,
+        monthsWithoutDues: [],
+        dueCount: 52,
+        lastInstalmentAmount: 400,
+        hasEqualInstalments: true,
         total: 22800,
         graceDays: 7,
         autoSuspend: false,

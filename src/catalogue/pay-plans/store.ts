@@ -13,9 +13,13 @@ interface PayPlanFields {
   name: string;
   productId: number | null;
   depositMinor: Minor;
+  priceMinor: Minor | null;
   instalmentMinor: Minor;
   instalmentCount: number;
+  roundingMinor: Minor | null;
   frequency: Frequency;
+  every: number;
+  monthsWithoutDues: number[];
   graceDays: number;
   autoSuspend: boolean;
   active: boolean;
@@ -30,9 +34,13 @@ export async function insertPayPlan(tx: Tx, fields: PayPlanFields): Promise<PayP
         name: fields.name,
         product_id: fields.productId,
         deposit_minor: fields.depositMinor,
+        price_minor: fields.priceMinor,
         instalment_minor: fields.instalmentMinor,
         instalment_count: fields.instalmentCount,
+        rounding_minor: fields.roundingMinor,
         frequency: fields.frequency,
+        every: fields.every,
+        months_without_dues: fields.monthsWithoutDues,
         grace_days: fields.graceDays,
         auto_suspend: fields.autoSuspend,
         active: fields.active,

@@ -819,14 +819,18 @@ export interface PayPlans {
   auto_suspend: Generated<boolean>;
   created_at: Generated<TimestampColumn>;
   deposit_minor: Int8;
+  every: Generated<number>;
   frequency: Frequency;
   grace_days: number;
   id: Generated<Int8>;
   import_id: Int8 | null;
   instalment_count: number;
   instalment_minor: Int8;
+  months_without_dues: Generated<number[]>;
   name: string;
+  price_minor: Int8 | null;
   product_id: Int8 | null;
+  rounding_minor: Int8 | null;
   updated_at: Generated<TimestampColumn>;
 }
 

@@ -89,7 +89,13 @@ const SOURCES: Readonly<Record<FileName, Source>> = {
     alias: 'l',
     from: 'pay_plans l left join products p on p.id = l.product_id',
     orderBy: 'l.id',
-    columns: { product: 'p.sku', deposit: 'l.deposit_minor', instalment: 'l.instalment_minor' },
+    columns: {
+      product: 'p.sku',
+      deposit: 'l.deposit_minor',
+      instalment: 'l.instalment_minor',
+      price: 'l.price_minor',
+      rounding_unit: 'l.rounding_minor',
+    },
   },
   customers: {
     alias: 'c',
@@ -226,6 +232,8 @@ function cellOf(column: Column, value: string, { decimals }: Currency): string {
       return isoTime(value);
     case 'flag':
       return `case when ${value} then 'yes' else 'no' end`;
+    case 'months':
+      return `nullif(array_to_string(${value}, ' '), '')`;
     case 'runs':
       return runsAsText(value, (minor) => inUnits(minor, decimals));
     case 'metadata':

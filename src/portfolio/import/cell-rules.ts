@@ -161,6 +161,8 @@ function readText(
       return readAssignments(trimmed);
     case 'runs':
       return readRuns(trimmed, settings);
+    case 'months':
+      return readMonths(plain);
   }
 }
 
@@ -198,6 +200,8 @@ function problemIn(column: Column): string {
       return 'is not a JSON array of earlier assignments in the order of time';
     case 'runs':
       return 'is not a JSON array of runs of instalments in the order of their dates';
+    case 'months':
+      return 'is not a list of at most 10 months';
     default:
       return 'is too long, or has characters that are not allowed';
   }
@@ -242,6 +246,8 @@ export function allowedIn(column: Column): string {
       return 'an array such as [{"account":"LOAN-2001","assigned_at":null,"unassigned_at":"2026-02-02T09:00:00Z"}], in which only the first assigned_at may be null';
     case 'runs':
       return `an array such as [{"anchor":"2026-01-05","unit":"month","every":1,"place":1,"count":11,"amount":"700.00"},{"anchor":"2026-01-05","unit":"month","every":1,"place":12,"count":1,"amount":"650.00"}], with at most ${MAX_RUNS} runs, or an empty cell`;
+    case 'months':
+      return 'numbers of months with spaces between them, such as 5 6, or an empty cell';
   }
 }
 
@@ -357,6 +363,14 @@ function readRuns(trimmed: string, { decimals }: CellSettings): Cell | undefined
     amount: Number(amountMinor),
   }));
   return { value: JSON.stringify(staged) };
+}
+
+function readMonths(text: string): Cell | undefined {
+  const months = text.split(/[ ,;]+/).map(Number);
+  const areMonths = months.every((month) => isWhole(month, 1, 12)) && new Set(months).size === months.length;
+  return areMonths && months.length <= 10
+    ? { value: `{${months.toSorted((a, b) => a - b).join()}}` }
+    : undefined;
 }
 
 /** A run as the staging table has it, with its amount in minor units. */

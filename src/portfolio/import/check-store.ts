@@ -101,6 +101,7 @@ export function importChecks(settings: CheckSettings): ImportCheck[] {
       ]),
     ),
     ...TAKEN.map(taken),
+    ...planChecks(settings),
     ...accountChecks(settings),
     ...changeChecks(settings),
     ...paymentChecks(settings),
@@ -278,6 +279,50 @@ function otherTerms(decimals: number): RawBuilder<unknown> {
   return sql`concat_ws('; ', ${sql.join(texts)})`;
 }
 
+function planChecks({ decimals }: CheckSettings): ImportCheck[] {
+  const rest = sql`(n.price - n.deposit)`;
+  return [
+    pair('pay_plans', 'rounding_unit', 'price'),
+    check(
+      'pay_plans',
+      'price',
+      sql`where ${rest} <= 0`,
+      'is not above the deposit',
+      'the whole price, including the deposit',
+      { value: amountText(sql`n.price`, decimals) },
+    ),
+    check(
+      'pay_plans',
+      'instalment_count',
+      sql`where ${rest} > n.instalment::numeric * n.instalment_count`,
+      'is too low: the instalments do not pay the price',
+      'the number of instalments that pay the price, or a higher number',
+    ),
+    check(
+      'pay_plans',
+      'months_without_dues',
+      sql`where n.months_without_dues is not null and n.frequency = 'monthly' and exists (
+        select from generate_series(1, 12) start where not exists (
+          select from generate_series(0, 11) k
+          where (start - 1 + k * coalesce(n.every, 1)) % 12 + 1 <> all (n.months_without_dues)))`,
+      'leaves no month for the instalments of an account that begins in some month',
+      'months that leave one for the instalments of each account',
+      { value: sql`array_to_string(n.months_without_dues, ' ')` },
+    ),
+    check(
+      'pay_plans',
+      'instalment_count',
+      sql`cross join lateral (
+          select coalesce(cardinality(n.months_without_dues), 0) as months,
+            n.instalment_count / 365.0 * coalesce(n.every, 1)
+              * case n.frequency when 'daily' then 1 when 'weekly' then 7 else 31 end as years
+        ) s where years * 12 / (12 - months) > 1000 or years * 12 / (12 - months) * least(months, 12 - months) > 230`,
+      'makes the plan too long, or interrupts it too often',
+      'a lower number of instalments, fewer months without dues, or a lower every',
+    ),
+  ];
+}
+
 function accountChecks({ today, timeZone, decimals }: CheckSettings): ImportCheck[] {
   const day = sql`${today}::date`;
   const openedOn = sql`(n.opened_at at time zone ${timeZone})::date`;
@@ -298,7 +343,7 @@ function accountChecks({ today, timeZone, decimals }: CheckSettings): ImportChec
         'accounts',
         'pay_plan',
         sql`join plans p on p.name = n.pay_plan
-          where n.schedule is null and (n.deposit, n.instalment, n.instalment_count, n.frequency, n.grace_days)
+          where n.schedule is null and p.price is null and (n.deposit, n.instalment, n.instalment_count, n.frequency, n.grace_days)
             is distinct from (p.deposit, p.instalment, p.instalment_count, p.frequency, p.grace_days)`,
         (terms) => `has terms that differ from those of the account: ${terms}`,
         'the terms on which the account was sold; to use the terms of the pay plan, leave the term columns empty',

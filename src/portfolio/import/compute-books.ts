@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { termsOfRuns } from '../../accounts/schedule/rules.ts';
+import { runsOfPlan, shapeOf } from '../../catalogue/pay-plans/rules.ts';
 import type { CopyIn } from '../../core/database/copy-in.ts';
 import type { Tx } from '../../core/database/db.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
@@ -115,6 +116,7 @@ function accountOf(
   if (opening?.kind !== 'open' || opening.day === null || external_id === null) return undefined;
   if (activation_date === null || deposit === null || instalment === null) return undefined;
   if (instalment_count === null || frequency === null || grace_days === null) return undefined;
+  const planTerms = { deposit_minor: deposit, instalment_minor: instalment, instalment_count, frequency };
   const equal = {
     depositMinor: BigInt(deposit),
     instalmentMinor: BigInt(instalment),
@@ -123,7 +125,9 @@ function accountOf(
     graceDays: grace_days,
     activationDate: activation_date,
   };
-  const runs = row.schedule?.map(({ amount, ...run }) => ({ ...run, amountMinor: BigInt(amount) }));
+  const runs =
+    row.schedule?.map(({ amount, ...run }) => ({ ...run, amountMinor: BigInt(amount) })) ??
+    (row.shape && runsOfPlan(shapeOf({ ...row.shape, ...planTerms }), activation_date));
   const minor = (amount: number | null) => (amount === null ? null : BigInt(amount));
   return {
     id: row.id ?? row.position,

@@ -40,7 +40,7 @@ export async function createResultTables(tx: Tx): Promise<void> {
   await sql`
     create temporary table new_books (position integer, status text, status_reason text, written_off_on date, paid_minor bigint,
       receivable_minor bigint, credit_minor bigint, written_off_minor bigint, paid_month date, paid_month_minor bigint,
-      run_from date[], run_anchor date[], run_unit text[], run_every integer[], run_place integer[], run_count integer[],
+      instalment_minor bigint, instalment_count integer, run_from date[], run_anchor date[], run_unit text[], run_every integer[], run_place integer[], run_count integer[],
       run_amount_minor bigint[], run_before_minor bigint[])
     on commit drop`.execute(tx);
   await sql`
@@ -75,6 +75,8 @@ export function resultsAsText(
       books.written_off_minor,
       books.paid_month,
       books.paid_month_minor,
+      Number(terms.instalmentMinor),
+      terms.instalmentCount,
       ...Object.values(runColumns(terms)).map((values) => values && `{${values.join()}}`),
     ),
     statuses: changes
@@ -154,9 +156,9 @@ export async function writeCatalogue(tx: Tx, importId: number, report: Report): 
     from new_products order by position`.execute(tx);
   await sql`
     insert into pay_plans (name, product_id, deposit_minor, instalment_minor, instalment_count, frequency, grace_days,
-      auto_suspend, active, created_at, import_id)
+      price_minor, rounding_minor, every, months_without_dues, auto_suspend, active, created_at, import_id)
     select n.name, p.id, n.deposit, n.instalment, n.instalment_count, n.frequency::frequency, n.grace_days,
-      coalesce(n.auto_suspend, false), coalesce(n.active, true), coalesce(n.created_at, business_now()), ${importId}
+      n.price, n.rounding_unit, coalesce(n.every, 1), coalesce(n.months_without_dues, '{}'), coalesce(n.auto_suspend, false), coalesce(n.active, true), coalesce(n.created_at, business_now()), ${importId}
     from new_pay_plans n left join products p on p.sku = n.product order by n.position`.execute(tx);
   await inBatches(
     tx,
@@ -195,7 +197,7 @@ export async function writeAccounts(
         event_count, import_id, run_from, run_anchor, run_unit, run_every, run_place, run_count, run_amount_minor,
         run_before_minor) overriding system value
       select n.id, c.id, r.id, p.id, e.id, n.activation_date, b.status::account_status, b.status_reason,
-        n.deposit, n.instalment, n.instalment_count, n.frequency::frequency, n.grace_days, b.paid_minor, b.receivable_minor,
+        n.deposit, b.instalment_minor, b.instalment_count, n.frequency::frequency, n.grace_days, b.paid_minor, b.receivable_minor,
         b.credit_minor, b.written_off_minor, b.paid_month, b.paid_month_minor, b.written_off_on, n.grace_restarted_on,
         n.external_id, coalesce(n.metadata, '{}'), n.opened_at,
         coalesce(v.last_version, 0), ${importId}, b.run_from, b.run_anchor, b.run_unit, b.run_every, b.run_place, b.run_count,

@@ -59,6 +59,7 @@ const TYPES: Readonly<Record<Kind['kind'], string>> = {
   metadata: 'jsonb',
   assignments: 'jsonb',
   runs: 'jsonb',
+  months: 'integer[]',
 };
 
 /** Rows of these files get ids when they are staged, because ledger entries and reconciliations refer to them. */

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { closedBeforeActivation, statusesIn } from '../../accounts/status/rules.ts';
 import type { Tx } from '../../core/database/db.ts';
 import { literalList } from '../../core/database/literal-list.ts';
-import type { AccountStatus, Frequency, StatusCause } from '../../core/database/tables.ts';
+import type { AccountStatus, Frequency, Row, StatusCause } from '../../core/database/tables.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import { FILE_NAMES } from '../format-rules.ts';
 import type { HistoryItem } from './account-books-rules.ts';
@@ -37,14 +37,18 @@ export async function deriveRows(tx: Tx, { today, timeZone, writesRows }: Stagin
   for (const file of FILE_NAMES) await sql`analyze ${sql.table(stagingTable(file))}`.execute(tx);
   await sql`
     create temporary table plans on commit drop as
-    select name, product, deposit, instalment, instalment_count, frequency, grace_days, auto_suspend
+    select name, product, deposit, instalment, instalment_count, frequency, grace_days, auto_suspend, price,
+      coalesce(every, 1) as every, coalesce(months_without_dues, '{}') as months_without_dues
     from new_pay_plans
     union all
     select p.name, r.sku, p.deposit_minor, p.instalment_minor, p.instalment_count, p.frequency::text, p.grace_days,
-      p.auto_suspend
+      p.auto_suspend, p.price_minor, p.every, p.months_without_dues
     from pay_plans p left join products r on r.id = p.product_id`.execute(tx);
+  // An account with terms of its own does not follow the shape of its plan. An exported account always has its terms.
+  await sql`alter table new_accounts add column follows_plan boolean`.execute(tx);
   await sql`
     update new_accounts a set
+      follows_plan = num_nonnulls(a.deposit, a.instalment, a.instalment_count, a.frequency, a.schedule) = 0,
       activation_date = coalesce(a.activation_date, (a.opened_at at time zone ${timeZone})::date),
       deposit = coalesce(a.deposit, p.deposit), instalment = coalesce(a.instalment, p.instalment),
       instalment_count = coalesce(a.instalment_count, p.instalment_count),
@@ -199,6 +203,8 @@ export interface AccountTermsRow {
   frequency: Frequency | null;
   grace_days: number | null;
   schedule: StagedRun[] | null;
+  /** The shape of the pay plan. Null if the account has terms of its own. */
+  shape: Pick<Row<'pay_plans'>, 'price_minor' | 'every' | 'months_without_dues'> | null;
   status: AccountStatus | null;
   status_since: PlainDate | null;
   source_as_of: PlainDate | null;
@@ -225,8 +231,11 @@ export async function fetchHistory(tx: Tx, limit: number): Promise<HistoryRow[]>
 
 export async function fetchAccounts(tx: Tx, from: number, to: number): Promise<AccountTermsRow[]> {
   const { rows } = await sql<AccountTermsRow>`
-    select position, id, line, external_id, activation_date, deposit, instalment, instalment_count, frequency, grace_days, schedule, status,
-      status_since, source_as_of, source_payment_count, source_paid, source_balance, source_arrears, source_paid_until
-    from new_accounts where position between ${from} and ${to} order by position`.execute(tx);
+    select position, id, line, external_id, activation_date, a.deposit, a.instalment, a.instalment_count, a.frequency,
+      a.grace_days, schedule, case when follows_plan then json_build_object('price_minor', p.price, 'every', p.every,
+        'months_without_dues', p.months_without_dues) end as shape, status, status_since, source_as_of, source_payment_count,
+      source_paid, source_balance, source_arrears, source_paid_until
+    from new_accounts a left join plans p on p.name = a.pay_plan
+    where position between ${from} and ${to} order by position`.execute(tx);
   return rows;
 }

@@ -1,13 +1,18 @@
 import type { Schemas } from '../../api/paths.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
 
-type Instalments = Pick<Schemas['PayPlan'], 'instalmentCount' | 'instalmentAmount' | 'frequency'>;
+type Instalments = Pick<
+  Schemas['PayPlan'],
+  'instalmentCount' | 'instalmentAmount' | 'frequency' | 'hasEqualInstalments'
+> &
+  Partial<Pick<Schemas['PayPlan'], 'dueCount'>>;
 
-/** Example: "52 × KES 400.00, weekly". */
-export function describeInstalments({ instalmentCount, instalmentAmount, frequency }: Instalments): string {
-  return t('account.plan.text', {
-    count: format.number(instalmentCount),
-    amount: format.money(instalmentAmount),
-    frequency: tValue('frequency', frequency),
-  });
+/** Examples: "52 × KES 400.00, weekly", "18 instalments, the first KES 2,350.00". */
+export function describeInstalments(plan: Instalments): string {
+  const { instalmentAmount, frequency, hasEqualInstalments } = plan;
+  const count = format.number(plan.dueCount ?? plan.instalmentCount);
+  const amount = format.money(instalmentAmount);
+  return hasEqualInstalments
+    ? t('account.plan.text', { count, amount, frequency: tValue('frequency', frequency) })
+    : t('account.plan.unequal', { count, amount });
 }
