@@ -49,6 +49,8 @@ function contentOf(column: Column): string {
       return 'account number';
     case 'months':
       return 'numbers from 1 to 12';
+    case 'harvest':
+      return 'days with shares';
     case 'flag':
       return 'yes or no';
     case 'choice':

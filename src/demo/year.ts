@@ -758,7 +758,8 @@ function createRandom(seed: number): (below: number) => number {
   return (below) => uniformInt(generator, 0, below - 1);
 }
 
-type EqualPlan = NewPayPlan & Required<Pick<NewPayPlan, 'instalmentAmount' | 'instalmentCount'>>;
+type EqualPlan = NewPayPlan &
+  Required<Pick<NewPayPlan, 'instalmentAmount' | 'instalmentCount' | 'frequency'>>;
 
 /** A pay plan, with amounts in whole units. */
 function plan(

@@ -46,7 +46,9 @@ export type Kind =
   /** A JSON array of runs of instalments. */
   | { kind: 'runs' }
   /** Numbers of months, with spaces between them. */
-  | { kind: 'months' };
+  | { kind: 'months' }
+  /** The instalments of a year: month and day, and the share in basis points. */
+  | { kind: 'harvest' };
 
 export type Column = Kind & {
   name: string;
@@ -243,6 +245,21 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
         'months_without_dues',
         { kind: 'months' },
         'The months in which no instalment is due, as numbers with spaces between them, such as 5 6. Empty: none.',
+      ),
+      optional(
+        'harvest',
+        { kind: 'harvest' },
+        'For a plan with a price whose instalments are due on certain days of each year: the days (month and day), each with its share in basis points, such as 03-15 6000; 09-30 4000. Then frequency is monthly and every is 12, and instalment is any amount with which instalment_count instalments pay the price.',
+      ),
+      optional(
+        'harvest_cycles',
+        { kind: 'count', min: 1, max: 20 },
+        'The number of years with instalments. Needed with harvest.',
+      ),
+      optional(
+        'lead_days',
+        { kind: 'count', min: 0, max: 365 },
+        'The first instalment is on the first of these days that is at least this number of days after the activation. Needed with harvest.',
       ),
       required(
         'grace_days',

@@ -266,6 +266,74 @@ describe('a pay plan with a price', () => {
   });
 });
 
+describe('a harvest plan', () => {
+  const entries = [
+    { month: 9, day: 30, shareBasisPoints: 4_000 },
+    { month: 3, day: 15, shareBasisPoints: 6_000 },
+  ];
+  const plan = { deposit: 100, price: 1_255, roundingUnit: 5, graceDays: 30 };
+  const harvest = { entries, cycles: 2, leadDays: 60 };
+  let number = 0;
+  const create = (fields: object) => {
+    number += 1;
+    return service.call('POST', '/payplans', { ...plan, harvest, name: `Harvest ${number}`, ...fields });
+  };
+
+  it('gives instalments on the days of the harvests, in their shares, and the last takes the rest', async () => {
+    const { status, body, text } = await create({});
+    expect(status, text).toBe(201);
+    expect(body.data).toMatchObject({
+      ...plan,
+      harvest,
+      total: 1_255,
+      dueCount: 4,
+      hasEqualInstalments: false,
+    });
+    const { id } = await newAccount(service, { payplanId: body.data.id, activationDate: '2026-01-15' });
+    const schedule = (await service.call('GET', `/accounts/${id}/schedule`)).body.data;
+    const dues = schedule.items.map((item: { dueDate: string; amount: number }) => [
+      item.dueDate,
+      item.amount,
+    ]);
+    // 15 March is 59 days after the activation, so the first instalment is the one after it.
+    expect(dues).toEqual([
+      ['2026-01-15', 100],
+      ['2026-09-30', 230],
+      ['2027-03-15', 345],
+      ['2027-09-30', 230],
+      ['2028-03-15', 350],
+    ]);
+    const path = `/payplans/${body.data.id}?activationDate=2026-01-14`;
+    expect((await service.call('GET', path)).body.data).toMatchObject({
+      ...{ instalmentAmount: 345, lastInstalmentAmount: 235 },
+      dates: { firstInstalment: '2026-03-15', lastInstalment: '2027-09-30' },
+    });
+    await expectBooksToBalance(service.context);
+  });
+
+  it.each<[object, string, RegExp]>([
+    [{ price: undefined }, 'price', /is required for a plan with harvest/],
+    [{ price: 100 }, 'price', /above the deposit/],
+    [{ frequency: 'monthly' }, 'frequency', /must be left out/],
+    [{ instalmentCount: 4 }, 'instalmentCount', /must be left out/],
+    [{ harvest: { ...harvest, entries: entries.slice(1) } }, 'harvest.entries', /their sum is 6000/],
+    [
+      { harvest: { ...harvest, entries: [{ month: 2, day: 30, shareBasisPoints: 10_000 }] } },
+      'harvest.entries[0].day',
+      /must be a day of month 2/,
+    ],
+    [{ roundingUnit: 300 }, 'harvest.entries[0].shareBasisPoints', /below roundingUnit \(300.00\)/],
+    [{ harvest: undefined, instalmentCount: 4 }, 'frequency', /required for a plan without harvest/],
+  ])('refuses %j, and says what is allowed', async (fields, path, message) => {
+    const answer = await create(fields);
+    expect(answer.status, answer.text).toBe(400);
+    expect(answer.body.error.details.fields).toContainEqual({
+      path,
+      message: expect.stringMatching(message),
+    });
+  });
+});
+
 describe('payment methods and employees', () => {
   it('are added and changed', async () => {
     const method = await service.call('POST', '/payment-methods', { code: 'airtel', name: 'Airtel Money' });

@@ -14,6 +14,7 @@ import {
   setToday,
   startRequestJobs,
   startServiceForTest,
+  type TestService,
   useService,
 } from '../support/harness.ts';
 import { expectProof, importAll, problemsOf, runImportJob, uploadImport } from '../support/imports.ts';
@@ -432,6 +433,18 @@ it('moves a pay plan with a price and months without dues, and gives its schedul
     const { id: payplanId } = (await source.call('POST', '/payplans', { ...planned, roundingUnit: 300 })).body
       .data;
     await newAccount(source, { payplanId, externalId: 'A-3' });
+    const entries = [
+      { month: 9, day: 30, shareBasisPoints: 4_000 },
+      { month: 2, day: 29, shareBasisPoints: 6_000 },
+    ];
+    const harvest = {
+      name: 'Harvest',
+      deposit: 100,
+      price: 1_255,
+      harvest: { entries, cycles: 2, leadDays: 60 },
+    };
+    const { id: harvestId } = (await source.call('POST', '/payplans', harvest)).body.data;
+    await newAccount(source, { payplanId: harvestId, externalId: 'A-4' });
     await expectProof(source);
     const files = await exportFiles(source);
     for (const table of ['pay_plans', 'product_configurations', 'products', 'employees'])
@@ -441,11 +454,7 @@ it('moves a pay plan with a price and months without dues, and gives its schedul
     const again = await exportFiles(target);
     for (const name of FILE_NAMES) expect(again[name].toString(), name).toBe(files[name].toString());
     for (const one of [source, target]) {
-      const schedule = async (externalId: string) => {
-        const { id } = (await one.call('GET', `/accounts/by-external-id/${externalId}`)).body.data;
-        const { items } = (await one.call('GET', `/accounts/${id}/schedule`)).body.data;
-        return items.map((item: { dueDate: string; amount: number }) => `${item.dueDate} ${item.amount}`);
-      };
+      const schedule = (externalId: string) => scheduleOf(one, externalId);
       const fields = [
         '2026-01-31 100',
         '2026-03-31 250',
@@ -456,6 +465,26 @@ it('moves a pay plan with a price and months without dues, and gives its schedul
       expect(await schedule('A-1')).toEqual(fields);
       expect((await schedule('A-2')).at(-1)).toBe('2026-05-31 250'); // It has terms of its own.
       expect(await schedule('A-3')).toHaveLength(4);
+      const harvests = ['2027-02-28 346', '2027-09-30 231', '2028-02-29 346', '2028-09-30 232'];
+      expect(await schedule('A-4')).toEqual(['2026-11-02 100', ...harvests]);
+    }
+    // An account without terms of its own follows the harvest plan, whether it is in the database or in the file.
+    const header =
+      'name,deposit,instalment,instalment_count,price,rounding_unit,frequency,every,harvest,harvest_cycles,lead_days,grace_days';
+    const inFile = [header, 'Harvest 2,100,500,4,1255,1,monthly,12,09-30 4000; 02-29 6000,2,60,3'];
+    for (const [one, plan, more] of [
+      [source, 'Harvest', {}],
+      [target, 'Harvest 2', { pay_plans: inFile }],
+    ] as const) {
+      const accounts = [
+        'external_id,customer,product,pay_plan,opened_at',
+        `A-5,C-1,SHS-40,${plan},2026-01-01`,
+      ];
+      await importAll(one, { ...more, accounts });
+      expect(await scheduleOf(one, 'A-5')).toEqual([
+        ...['2026-01-01 100', '2026-09-30 231', '2027-02-28 346', '2027-09-30 231', '2028-02-29 347'],
+      ]);
+      await expectProof(one);
     }
   } finally {
     for (const started of jobs) await started.stop();
@@ -476,6 +505,28 @@ it('refuses a pay plan whose instalments do not pay its price, or have no month'
         'P-6,100,250,9000,,,weekly,365,,3',
       ],
     });
+    const harvest = await uploadImport(service, {
+      pay_plans: [
+        'name,deposit,instalment,instalment_count,price,rounding_unit,frequency,every,harvest,harvest_cycles,lead_days,grace_days',
+        'P-1,100,500,4,1255,1,monthly,12,09-30 4000; 02-29 6001,2,60,3',
+        'P-2,100,500,4,1255,1,monthly,12,02-28 4000; 02-29 6000,2,60,3',
+        'P-3,100,500,4,1255,1,monthly,12,09-30 4000; 02-29 6000,,60,3',
+        'P-4,100,500,4,1255,1,weekly,12,09-30 4000; 02-29 6000,2,60,3',
+        'P-5,100,500,3,1255,1,monthly,12,09-30 4000; 02-29 6000,2,60,3',
+        'P-6,100,500,4,1255,300,monthly,12,09-30 4000; 02-29 6000,2,60,3',
+      ],
+    });
+    await runImportJob(service, harvest, 'check');
+    const wrong = (await problemsOf(service, harvest)).map(({ line, column }) => `${line} ${column}`);
+    expect([...new Set(wrong)].sort()).toEqual([
+      '2 harvest',
+      '3 harvest',
+      '4 harvest',
+      '4 harvest_cycles',
+      '5 harvest',
+      '6 harvest',
+      '7 harvest',
+    ]);
     await runImportJob(service, id, 'check');
     const problems = await problemsOf(service, id);
     expect(problems.map(({ line, column }) => `${line} ${column}`).sort()).toEqual([
@@ -527,4 +578,11 @@ it.each([
 function run(...fields: object[]): string {
   const usual = { anchor: '2026-08-01', unit: 'month', every: 1, place: 0, count: 4, amount: '700.00' };
   return JSON.stringify(fields.map((one) => ({ ...usual, ...one })));
+}
+
+/** The dates and amounts of the items of an account. */
+async function scheduleOf(one: TestService, externalId: string): Promise<string[]> {
+  const { id } = (await one.call('GET', `/accounts/by-external-id/${externalId}`)).body.data;
+  const { items } = (await one.call('GET', `/accounts/${id}/schedule`)).body.data;
+  return items.map((item: { dueDate: string; amount: number }) => `${item.dueDate} ${item.amount}`);
 }

@@ -1,17 +1,23 @@
 import { event } from '../../changes/events/change-rules.ts';
 import { audit } from '../../changes/events/change-store.ts';
-import { type Actor, type Context, type Currency, readAmount } from '../../core/context.ts';
+import { type Actor, type Context, type Currency, readAmount, today } from '../../core/context.ts';
+import type { Frequency } from '../../core/database/tables.ts';
 import { inTransaction } from '../../core/database/transactions.ts';
 import { type FieldProblem, invalid, invalidField, notFound } from '../../core/http/errors.ts';
-import { type Minor, maxAmountMinor, maxAmountText, minorToText } from '../../core/values/money.ts';
+import type { PlainDate } from '../../core/values/dates.ts';
+import { type Minor, maxAmountMinor, maxAmountText, maxMinor, minorToText } from '../../core/values/money.ts';
 import { withTrimmed } from '../../core/values/text.ts';
 import {
   canAlwaysBegin,
+  type Harvest,
+  harvestProblems,
+  harvestShare,
   instalmentsFor,
   instalmentsShare,
   lengthProblem,
   priceOf,
   roundedUp,
+  runsOfPlan,
 } from './rules.ts';
 import { MAX_INSTALMENTS, type NewPayPlan, type PayPlanChanges } from './schema.ts';
 import { insertPayPlan, lockPayPlan, updatePayPlan } from './store.ts';
@@ -22,10 +28,9 @@ export async function createPayPlan(context: Context, actor: Actor, sent: NewPay
   const fields = {
     name: body.name,
     productId: body.productId ?? null,
-    ...readInstalments(body, currency),
-    frequency: body.frequency,
-    every: body.every ?? 1,
-    monthsWithoutDues: (body.monthsWithoutDues ?? []).toSorted((a, b) => a - b),
+    ...(body.harvest
+      ? readHarvest(body, body.harvest, currency, today(context))
+      : readInstalments(body, currency)),
     graceDays: body.graceDays ?? 0,
     autoSuspend: body.autoSuspend ?? false,
     active: body.active ?? true,
@@ -65,7 +70,8 @@ export async function createPayPlan(context: Context, actor: Actor, sent: NewPay
 function readInstalments(body: NewPayPlan, currency: Currency) {
   const problems: FieldProblem[] = [];
   const refuse = (path: string, message: string) => problems.push({ path, message });
-  const { instalmentCount } = body;
+  const { instalmentCount, frequency } = body;
+  if (frequency === undefined) refuse('frequency', 'is required for a plan without harvest');
   const minor = (amount: number | undefined) => (amount === undefined ? null : readAmount(amount, currency));
   const text = (amount: Minor) => minorToText(amount, currency.decimals);
   const depositMinor = readAmount(body.deposit, currency);
@@ -78,8 +84,12 @@ function readInstalments(body: NewPayPlan, currency: Currency) {
     if (instalmentCount === undefined) refuse('instalmentCount', without);
     if (body.roundingUnit !== undefined)
       refuse('roundingUnit', 'is only for a plan with a price, because equal instalments are not rounded');
-    if (givenMinor === null || instalmentCount === undefined || problems.length > 0) throw invalid(problems);
-    return { depositMinor, priceMinor, instalmentMinor: givenMinor, instalmentCount, roundingMinor: null };
+    if (!frequency || givenMinor === null || instalmentCount === undefined || problems.length > 0)
+      throw invalid(problems);
+    return {
+      ...{ depositMinor, priceMinor, instalmentMinor: givenMinor, instalmentCount, roundingMinor: null },
+      ...rhythmOf(body, frequency),
+    };
   }
 
   const roundingMinor = minor(body.roundingUnit) ?? readAmount(1, currency);
@@ -99,14 +109,71 @@ function readInstalments(body: NewPayPlan, currency: Currency) {
     (instalmentCount === undefined || restMinor <= 0n
       ? null
       : roundedUp(instalmentsShare(restMinor, instalmentCount), roundingMinor));
-  if (instalmentMinor === null || problems.length > 0) throw invalid(problems);
+  if (!frequency || instalmentMinor === null || problems.length > 0) throw invalid(problems);
   const count = instalmentCount ?? instalmentsFor(restMinor, instalmentMinor);
   if (count > MAX_INSTALMENTS)
     throw invalidField(
       'instalmentAmount',
       `must be at least ${text(roundedUp(instalmentsShare(restMinor, MAX_INSTALMENTS), roundingMinor))}, so that there are at most ${MAX_INSTALMENTS} instalments`,
     );
-  return { depositMinor, priceMinor, instalmentMinor, instalmentCount: count, roundingMinor };
+  return {
+    ...{ depositMinor, priceMinor, instalmentMinor, instalmentCount: count, roundingMinor },
+    ...rhythmOf(body, frequency),
+  };
+}
+
+function rhythmOf({ every = 1, monthsWithoutDues = [] }: NewPayPlan, frequency: Frequency) {
+  return {
+    frequency,
+    every,
+    monthsWithoutDues: monthsWithoutDues.toSorted((a, b) => a - b),
+    harvest: null,
+  };
+}
+
+/** The fields that a plan with `harvest` must leave out. */
+const NOT_WITH_HARVEST = [
+  'frequency',
+  'every',
+  'monthsWithoutDues',
+  'instalmentAmount',
+  'instalmentCount',
+] as const;
+
+/**
+ * The amounts of a harvest plan.
+ * @throws AppError VALIDATION_ERROR with each missing, superfluous or wrong field.
+ */
+function readHarvest(body: NewPayPlan, harvest: Harvest, currency: Currency, day: PlainDate) {
+  const problems: FieldProblem[] = [];
+  const refuse = (path: string, message: string) => problems.push({ path, message });
+  const text = (amount: Minor) => minorToText(amount, currency.decimals);
+  const depositMinor = readAmount(body.deposit, currency);
+  const priceMinor = body.price === undefined ? null : readAmount(body.price, currency);
+  const roundingMinor = readAmount(body.roundingUnit ?? 1, currency);
+  for (const field of NOT_WITH_HARVEST) {
+    if (body[field] !== undefined) refuse(field, 'must be left out: harvest has the days of the instalments');
+  }
+  if (priceMinor === null) refuse('price', 'is required for a plan with harvest');
+  else if (priceMinor <= depositMinor) refuse('price', `must be above the deposit (${text(depositMinor)})`);
+  for (const { path, message } of harvestProblems(harvest.entries)) refuse(`harvest.entries${path}`, message);
+  if (priceMinor === null || problems.length > 0) throw invalid(problems);
+  const plan = {
+    ...{ depositMinor, priceMinor, roundingMinor, harvest, instalmentMinor: 0n },
+    instalmentCount: harvest.entries.length * harvest.cycles,
+    ...{ frequency: 'monthly' as const, every: 12, monthsWithoutDues: [] },
+  };
+  for (const [i, entry] of harvest.entries.entries()) {
+    if (harvestShare(plan, harvest, entry) === 0n)
+      refuse(
+        `harvest.entries[${i}].shareBasisPoints`,
+        `is too low: its instalment would be below roundingUnit (${text(roundingMinor)})`,
+      );
+  }
+  if (problems.length > 0) throw invalid(problems);
+  const amounts = runsOfPlan(plan, day).map(({ amountMinor }) => amountMinor);
+  // The plan stores its largest instalment, with which the number of instalments pays the price.
+  return { ...plan, instalmentMinor: amounts.reduce(maxMinor, 0n) };
 }
 
 export async function changePayPlan(context: Context, actor: Actor, id: number, sent: PayPlanChanges) {

@@ -8,6 +8,7 @@ import {
   canAlwaysBegin,
   dateInRun,
   dueCountOf,
+  harvestProblems,
   instalmentsFor,
   instalmentsShare,
   lengthProblem,
@@ -15,6 +16,7 @@ import {
   priceOf,
   roundedUp,
   runsOfPlan,
+  WHOLE_SHARE,
 } from './rules.ts';
 import { FREQUENCIES } from './schema.ts';
 
@@ -35,7 +37,7 @@ const shapeArb: fc.Arbitrary<PlanShape> = fc
   })
   .map(({ restMinor, asked: { instalmentCount, unit }, ...shape }) => ({
     ...shape,
-    instalmentCount,
+    ...{ instalmentCount, roundingMinor: null, harvest: null },
     ...(restMinor === null
       ? { priceMinor: null }
       : {
@@ -92,6 +94,73 @@ describe('the runs of a pay plan', () => {
       }),
       { numRuns: PROPERTY_RUNS },
     );
+  });
+});
+
+const harvestArb = fc
+  .record({
+    days: fc.uniqueArray(fc.integer({ min: 1, max: 365 }), { minLength: 1, maxLength: 6 }),
+    hasLeapDay: fc.boolean(),
+    cuts: fc.array(fc.integer({ min: 1, max: 9_999 }), { minLength: 7, maxLength: 7 }),
+    cycles: fc.integer({ min: 1, max: 5 }),
+    leadDays: fc.integer({ min: 0, max: 365 }),
+    depositMinor: fc.bigInt({ min: 0n, max: 5_000n }),
+    restMinor: fc.bigInt({ min: 1n, max: 1_000_000n }),
+    roundingMinor: fc.bigInt({ min: 1n, max: 300n }),
+  })
+  .map(({ days, hasLeapDay, cuts, cycles, leadDays, restMinor, ...amounts }) => {
+    const texts = days.map((day) => addDays('2024-12-31' as PlainDate, day).slice(5));
+    const dates = hasLeapDay ? [...texts.filter((text) => text !== '02-28'), '02-29'] : texts;
+    // Random shares that sum to the whole.
+    const ends = [...new Set(cuts)].slice(0, dates.length - 1).sort((a, b) => a - b);
+    const shares = [...ends, WHOLE_SHARE].map((end, i) => end - (ends[i - 1] ?? 0));
+    const entries = shares.map((shareBasisPoints, i) => {
+      const [month = 0, day = 0] = (dates[i] ?? '').split('-').map(Number);
+      return { month, day, shareBasisPoints };
+    });
+    const harvest = { entries, cycles, leadDays };
+    const plan: PlanShape = {
+      ...{ ...amounts, priceMinor: amounts.depositMinor + restMinor, instalmentMinor: 0n, harvest },
+      ...{ instalmentCount: entries.length * cycles, frequency: 'monthly', every: 12, monthsWithoutDues: [] },
+    };
+    return { plan, harvest, restMinor };
+  });
+
+describe('a harvest plan', () => {
+  it('has the days and shares of a count day by day, and sums to the price', () => {
+    fc.assert(
+      fc.property(harvestArb, fc.integer({ min: 0, max: 1_500 }), ({ plan, harvest, restMinor }, days) => {
+        expect(harvestProblems(harvest.entries)).toEqual([]);
+        const start = addDays(START, days);
+        const found = runsOfPlan(plan, start).map((run) => [dateInRun(run, 0), run.amountMinor]);
+        const unit = plan.roundingMinor ?? 1n;
+        const expected: [string, bigint][] = [];
+        let day = Temporal.PlainDate.from(start).add({ days: harvest.leadDays });
+        for (; expected.length < plan.instalmentCount; day = day.add({ days: 1 })) {
+          const entry = harvest.entries.find(
+            (one) => one.month === day.month && Math.min(one.day, day.daysInMonth) === day.day,
+          );
+          if (!entry) continue;
+          const exact = (restMinor * BigInt(entry.shareBasisPoints)) / BigInt(10_000 * harvest.cycles);
+          expected.push([day.toString(), exact - (exact % unit)]);
+        }
+        const last = expected.at(-1) ?? expect.fail();
+        last[1] = restMinor - expected.slice(0, -1).reduce((sum, [, amount]) => sum + amount, 0n);
+        expect(found).toEqual(expected);
+      }),
+      { numRuns: PROPERTY_RUNS },
+    );
+  });
+
+  it('refuses days that a month never has, days that meet, and shares that do not sum to the whole', () => {
+    const at = (month: number, day: number, shareBasisPoints: number) => ({ month, day, shareBasisPoints });
+    const paths = (...entries: ReturnType<typeof at>[]) => harvestProblems(entries).map(({ path }) => path);
+    expect(paths(at(2, 29, 10_000))).toEqual([]);
+    expect(paths(at(2, 30, 10_000))).toEqual(['[0].day']);
+    expect(paths(at(4, 31, 4_000), at(4, 30, 6_000))).toEqual(['[0].day']);
+    expect(paths(at(2, 28, 4_000), at(2, 29, 6_000))).toEqual(['[1].day']);
+    expect(paths(at(3, 1, 4_000), at(3, 1, 6_000))).toEqual(['[1].day']);
+    expect(paths(at(3, 1, 4_000), at(9, 1, 6_001))).toEqual(['']);
   });
 });
 

@@ -5,7 +5,9 @@ import {
   addPeriods,
   compareDates,
   daysBetween,
+  lastOfMonth,
   type PlainDate,
+  parsePlainDate,
   wholeMonthsBetween,
 } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
@@ -136,7 +138,28 @@ export interface PlanShape extends PlanTerms {
   every: number;
   /** Months (1..12) in which no instalment is due. */
   monthsWithoutDues: readonly number[];
+  /** Instalments are multiples of this amount. Null for a plan without a price. */
+  roundingMinor: Minor | null;
+  /** The days of the instalments, for a plan with a price whose instalments are due after harvests. */
+  harvest: Harvest | null;
 }
+
+/** The instalments of each year (cycle) of a harvest plan, in any order. The shares sum to 10,000. */
+export interface Harvest {
+  entries: HarvestEntry[];
+  cycles: number;
+  /** The first instalment is at least this number of days after the activation. */
+  leadDays: number;
+}
+
+export interface HarvestEntry {
+  month: number;
+  /** 29 February is the 28th in other years. */
+  day: number;
+  shareBasisPoints: number;
+}
+
+export const WHOLE_SHARE = 10_000;
 
 export function shapeOf(row: ShapeColumns): PlanShape {
   return {
@@ -147,8 +170,37 @@ export function shapeOf(row: ShapeColumns): PlanShape {
     priceMinor: row.price_minor === null ? null : BigInt(row.price_minor),
     every: row.every,
     monthsWithoutDues: row.months_without_dues,
+    roundingMinor: row.rounding_minor === null ? null : BigInt(row.rounding_minor),
+    harvest: harvestOf(row),
   };
 }
+
+export function harvestOf(row: HarvestColumns): Harvest | null {
+  const { harvest_months: months, harvest_cycles: cycles, lead_days: leadDays } = row;
+  if (months === null || cycles === null || leadDays === null) return null;
+  const entries = months.map((month, i) => ({
+    month,
+    day: row.harvest_days?.[i] ?? 0,
+    shareBasisPoints: row.harvest_shares?.[i] ?? 0,
+  }));
+  return { entries, cycles, leadDays };
+}
+
+export function harvestColumns(harvest: Harvest | null): HarvestColumns {
+  const of = (read: (entry: HarvestEntry) => number) => harvest?.entries.map(read) ?? null;
+  return {
+    harvest_months: of(({ month }) => month),
+    harvest_days: of(({ day }) => day),
+    harvest_shares: of(({ shareBasisPoints }) => shareBasisPoints),
+    harvest_cycles: harvest?.cycles ?? null,
+    lead_days: harvest?.leadDays ?? null,
+  };
+}
+
+type HarvestColumns = Pick<
+  Row<'pay_plans'>,
+  'harvest_months' | 'harvest_days' | 'harvest_shares' | 'harvest_cycles' | 'lead_days'
+>;
 
 type ShapeColumns = Pick<
   Row<'pay_plans'>,
@@ -159,7 +211,9 @@ type ShapeColumns = Pick<
   | 'price_minor'
   | 'every'
   | 'months_without_dues'
->;
+  | 'rounding_minor'
+> &
+  HarvestColumns;
 
 /** The price: the sum of the deposit and all instalments. */
 export function priceOf(plan: PlanShape): Minor {
@@ -193,6 +247,7 @@ function amountsOf({ priceMinor, depositMinor, instalmentMinor, instalmentCount 
 
 /** The number of instalments of a plan. */
 export function dueCountOf(plan: PlanShape): number {
+  if (plan.harvest) return plan.harvest.entries.length * plan.harvest.cycles;
   return amountsOf(plan).reduce((sum, { count }) => sum + count, 0);
 }
 
@@ -238,6 +293,7 @@ export function lengthProblem(plan: PlanShape): string | undefined {
 }
 
 function findRuns(plan: PlanShape, activationDate: PlainDate): Run[] | undefined {
+  if (plan.harvest) return harvestRuns(plan, plan.harvest, activationDate);
   const rhythm = { anchor: activationDate, ...periodOf(plan.frequency, plan.every) };
   const stretches = stretchesOf(rhythm, 1, dueCountOf(plan), plan.monthsWithoutDues);
   if (!stretches) return undefined;
@@ -254,6 +310,77 @@ function findRuns(plan: PlanShape, activationDate: PlainDate): Run[] | undefined
     }
   }
   return areInOrder(runs) ? runs : undefined;
+}
+
+/** One run for each instalment, because neighbours have other shares. The last takes the rest of the price. */
+function harvestRuns(plan: PlanShape, harvest: Harvest, activationDate: PlainDate): Run[] {
+  const { entries, leadDays } = harvest;
+  const count = dueCountOf(plan);
+  const earliest = addDays(activationDate, leadDays);
+  const runs: Run[] = [];
+  let leftMinor = priceOf(plan) - plan.depositMinor;
+  for (let year = Number(earliest.slice(0, 4)); runs.length < count; year++) {
+    const ofYear = entries.map((entry) => ({ entry, date: dateInYear(entry, year) }));
+    for (const { entry, date } of ofYear.sort((a, b) => compareDates(a.date, b.date))) {
+      if (compareDates(date, earliest) < 0 || runs.length === count) continue;
+      const isLast = runs.length === count - 1;
+      const amountMinor = isLast ? leftMinor : harvestShare(plan, harvest, entry);
+      leftMinor -= amountMinor;
+      runs.push({ anchor: date, unit: 'month', every: 12, place: 0, count: 1, amountMinor });
+    }
+  }
+  return runs;
+}
+
+/** The instalment of an entry, except the last instalment of the plan. */
+export function harvestShare(
+  plan: PlanShape,
+  { cycles }: Harvest,
+  { shareBasisPoints }: HarvestEntry,
+): Minor {
+  const unitMinor = plan.roundingMinor ?? 1n;
+  const restMinor = priceOf(plan) - plan.depositMinor;
+  return ((restMinor * BigInt(shareBasisPoints)) / (BigInt(WHOLE_SHARE * cycles) * unitMinor)) * unitMinor;
+}
+
+const LEAP_YEAR = 2024;
+
+/** What is wrong with the entries of a harvest plan. @returns the path of each wrong field, from the entries on. */
+export function harvestProblems(entries: readonly HarvestEntry[]): { path: string; message: string }[] {
+  const problems: { path: string; message: string }[] = [];
+  const shares = entries.reduce((sum, { shareBasisPoints }) => sum + shareBasisPoints, 0);
+  if (shares !== WHOLE_SHARE) {
+    const message = `must have shares that sum to ${WHOLE_SHARE} basis points; their sum is ${shares}`;
+    problems.push({ path: '', message });
+  }
+  const days = new Set<PlainDate>();
+  for (const [i, entry] of entries.entries()) {
+    const path = `[${i}].day`;
+    if (!isDayOfMonth(entry)) {
+      problems.push({ path, message: `must be a day of month ${entry.month}` });
+      continue;
+    }
+    // In a year without 29 February, this day and the 28th are one.
+    const date = dateInYear(entry, COMMON_YEAR);
+    if (days.has(date)) problems.push({ path, message: 'must be another day than those before it' });
+    days.add(date);
+  }
+  return problems;
+}
+
+const COMMON_YEAR = 2025;
+
+function isDayOfMonth({ month, day }: Pick<HarvestEntry, 'month' | 'day'>): boolean {
+  if (!(month >= 1 && month <= 12 && day >= 1)) return false;
+  return day <= Number(lastOfMonth(dateInYear({ month, day: 1 }, LEAP_YEAR)).slice(8));
+}
+
+/** @throws RangeError for a day that the month never has, such as 31 April. */
+export function dateInYear({ month, day }: Pick<HarvestEntry, 'month' | 'day'>, year: number): PlainDate {
+  const two = (n: number) => String(n).padStart(2, '0');
+  const date = parsePlainDate(`${LEAP_YEAR}-${two(month)}-${two(day)}`);
+  if (date === undefined) throw new RangeError(`Month ${month} has no day ${day}.`);
+  return addMonthsKeepingDay(date, 12 * (year - LEAP_YEAR));
 }
 
 /** The places of `count` dues, neighbours together. @returns undefined if the last is after the year 8999. */
@@ -290,6 +417,7 @@ export function endsOf(runs: readonly Run[]) {
   return {
     first: dateInRun(first, 0),
     last: dateInRun(last, last.count - 1),
+    firstMinor: first.amountMinor,
     lastMinor: last.amountMinor,
   };
 }

@@ -13,10 +13,47 @@ import {
   Timestamp,
 } from '../../core/http/fields.ts';
 import { defineList } from '../../core/lists/query.ts';
+import { WHOLE_SHARE } from './rules.ts';
 
 export const FREQUENCIES = ['daily', 'weekly', 'monthly'] as const satisfies Frequency[];
 
 export const MAX_INSTALMENTS = 10_000;
+
+/** @param prefix - bodies refuse unknown fields, so their schemas have names of their own. */
+const harvestFields = (prefix: 'New' | '') => ({
+  entries: Type.Array(
+    Type.Object(
+      {
+        month: Type.Integer({ minimum: 1, maximum: 12 }),
+        day: Type.Integer({
+          minimum: 1,
+          maximum: 31,
+          description: '29 February is the 28th in years without it.',
+        }),
+        shareBasisPoints: Type.Integer({
+          minimum: 1,
+          maximum: WHOLE_SHARE,
+          description: 'The share of the instalments of a year, in hundredths of a per cent.',
+        }),
+      },
+      { title: `${prefix}HarvestEntry` },
+    ),
+    { minItems: 1, maxItems: 12, description: 'The instalments of each year. The shares sum to 10,000.' },
+  ),
+  cycles: Type.Integer({ minimum: 1, maximum: 20, description: 'The number of years with instalments.' }),
+  leadDays: Type.Integer({
+    minimum: 0,
+    maximum: 365,
+    description: 'The first instalment is on the first of the days at least this long after the activation.',
+  }),
+});
+
+const NewHarvest = Type.Object(harvestFields('New'), {
+  title: 'NewHarvest',
+  description:
+    'For a plan with a price whose instalments are due on certain days of the year, such as after harvests, instead of frequency, every, monthsWithoutDues, instalmentAmount and instalmentCount. Each instalment is its share of (price − deposit) / cycles, rounded down to roundingUnit; the last one takes the rest.',
+});
+const Harvest = Type.Object(harvestFields(''), { title: 'Harvest' });
 
 export const NewPayPlan = Type.Object(
   {
@@ -44,7 +81,8 @@ export const NewPayPlan = Type.Object(
       ...AmountAboveZero,
       description: 'Instalments that are computed from a price are multiples of this amount. Default: 1.',
     }),
-    frequency: Choice('Frequency', FREQUENCIES),
+    frequency: Type.Optional(Choice('Frequency', FREQUENCIES, { description: 'Required without harvest.' })),
+    harvest: Type.Optional(NewHarvest),
     every: Type.Optional(
       Type.Integer({
         minimum: 1,
@@ -88,6 +126,21 @@ export const NewPayPlan = Type.Object(
         monthsWithoutDues: [5, 6],
         graceDays: 14,
       },
+      {
+        name: 'Pump, two harvests a year',
+        price: 60000,
+        deposit: 6000,
+        roundingUnit: 100,
+        harvest: {
+          entries: [
+            { month: 3, day: 15, shareBasisPoints: 6000 },
+            { month: 9, day: 30, shareBasisPoints: 4000 },
+          ],
+          cycles: 2,
+          leadDays: 60,
+        },
+        graceDays: 30,
+      },
     ],
   },
 );
@@ -127,7 +180,10 @@ export const PayPlan = Type.Object(
     price: Nullable(
       Type.Number({ description: 'The price from which the instalments are computed. Null: all are equal.' }),
     ),
-    instalmentAmount: { ...Money, description: 'Each instalment; the last one can be lower.' },
+    instalmentAmount: {
+      ...Money,
+      description: 'Each instalment; the last one can be lower. For a harvest plan: the first instalment.',
+    },
     instalmentCount: Type.Integer({
       description: 'As it was given. With a price, there can be fewer instalments, see dueCount.',
     }),
@@ -139,6 +195,7 @@ export const PayPlan = Type.Object(
     monthsWithoutDues: Type.Array(Type.Integer(), {
       description: 'Months in which no instalment is due.',
     }),
+    harvest: Nullable(Harvest),
     dueCount: Type.Integer({ description: 'The number of instalments that an account gets.' }),
     lastInstalmentAmount: Money,
     hasEqualInstalments: Type.Boolean({
@@ -174,6 +231,7 @@ export const PayPlan = Type.Object(
         frequency: 'weekly',
         every: 1,
         monthsWithoutDues: [],
+        harvest: null,
         dueCount: 52,
         lastInstalmentAmount: 400,
         hasEqualInstalments: true,

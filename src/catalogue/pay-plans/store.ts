@@ -6,6 +6,7 @@ import { type AppError, duplicate, notFound } from '../../core/http/errors.ts';
 import { fetchPage } from '../../core/lists/page.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
 import type { Minor } from '../../core/values/money.ts';
+import { type Harvest, harvestColumns } from './rules.ts';
 
 export type PayPlanRow = Selectable<PayPlans>;
 
@@ -20,6 +21,7 @@ interface PayPlanFields {
   frequency: Frequency;
   every: number;
   monthsWithoutDues: number[];
+  harvest: Harvest | null;
   graceDays: number;
   autoSuspend: boolean;
   active: boolean;
@@ -41,6 +43,7 @@ export async function insertPayPlan(tx: Tx, fields: PayPlanFields): Promise<PayP
         frequency: fields.frequency,
         every: fields.every,
         months_without_dues: fields.monthsWithoutDues,
+        ...harvestColumns(fields.harvest),
         grace_days: fields.graceDays,
         auto_suspend: fields.autoSuspend,
         active: fields.active,

@@ -7,7 +7,7 @@ import type { PayPlanRow } from './store.ts';
 export function toPayPlan(row: PayPlanRow, currency: Currency, activationDate: PlainDate) {
   const shape = shapeOf(row);
   const runs = runsOfPlan(shape, activationDate);
-  const { first, last, lastMinor } = endsOf(runs);
+  const { first, last, firstMinor, lastMinor } = endsOf(runs);
   const optional = (minor: number | null) => (minor === null ? null : amountOf(minor, currency));
   return {
     id: row.id,
@@ -15,12 +15,13 @@ export function toPayPlan(row: PayPlanRow, currency: Currency, activationDate: P
     productId: row.product_id,
     deposit: amountOf(row.deposit_minor, currency),
     price: optional(row.price_minor),
-    instalmentAmount: amountOf(row.instalment_minor, currency),
+    instalmentAmount: amountOf(shape.harvest ? firstMinor : row.instalment_minor, currency),
     instalmentCount: row.instalment_count,
     roundingUnit: optional(row.rounding_minor),
     frequency: row.frequency,
     every: row.every,
     monthsWithoutDues: row.months_without_dues,
+    harvest: shape.harvest,
     dueCount: dueCountOf(shape),
     lastInstalmentAmount: amountOf(lastMinor, currency),
     hasEqualInstalments: areEqualInstalments(runs, { frequency: row.frequency, activationDate }),

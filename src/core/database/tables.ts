@@ -822,10 +822,15 @@ export interface PayPlans {
   every: Generated<number>;
   frequency: Frequency;
   grace_days: number;
+  harvest_cycles: number | null;
+  harvest_days: number[] | null;
+  harvest_months: number[] | null;
+  harvest_shares: number[] | null;
   id: Generated<Int8>;
   import_id: Int8 | null;
   instalment_count: number;
   instalment_minor: Int8;
+  lead_days: number | null;
   months_without_dues: Generated<number[]>;
   name: string;
   price_minor: Int8 | null;

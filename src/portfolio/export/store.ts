@@ -204,6 +204,13 @@ function isoTime(value: string): string {
   return `to_char(${value} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }
 
+/** The instalments of a year, such as `03-15 6000; 09-30 4000`. */
+function harvestAsText(plan: string): string {
+  return `(select string_agg(to_char(month, 'FM00') || '-' || to_char(day, 'FM00') || ' ' || share, '; ' order by at)
+    from unnest(${plan}.harvest_months, ${plan}.harvest_days, ${plan}.harvest_shares) with ordinality
+      as h (month, day, share, at))`;
+}
+
 function isText({ kind }: Column): boolean {
   return TEXT_KINDS.has(kind);
 }
@@ -232,6 +239,8 @@ function cellOf(column: Column, value: string, { decimals }: Currency): string {
       return isoTime(value);
     case 'flag':
       return `case when ${value} then 'yes' else 'no' end`;
+    case 'harvest':
+      return harvestAsText('l');
     case 'months':
       return `nullif(array_to_string(${value}, ' '), '')`;
     case 'runs':

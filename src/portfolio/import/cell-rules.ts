@@ -1,5 +1,11 @@
 import { LARGEST_IMPORTED_ID, readAccountNumber } from '../../accounts/account-number-rules.ts';
-import { areInOrder, MAX_RUNS, type Run } from '../../catalogue/pay-plans/rules.ts';
+import {
+  areInOrder,
+  type HarvestEntry,
+  harvestProblems,
+  MAX_RUNS,
+  type Run,
+} from '../../catalogue/pay-plans/rules.ts';
 import { METADATA_KEY } from '../../core/http/fields.ts';
 import {
   EARLIEST_ENTRY,
@@ -163,6 +169,8 @@ function readText(
       return readRuns(trimmed, settings);
     case 'months':
       return readMonths(plain);
+    case 'harvest':
+      return readHarvest(plain);
   }
 }
 
@@ -202,6 +210,8 @@ function problemIn(column: Column): string {
       return 'is not a JSON array of runs of instalments in the order of their dates';
     case 'months':
       return 'is not a list of at most 10 months';
+    case 'harvest':
+      return 'is not a list of different days with shares that sum to 10000';
     default:
       return 'is too long, or has characters that are not allowed';
   }
@@ -248,6 +258,8 @@ export function allowedIn(column: Column): string {
       return `an array such as [{"anchor":"2026-01-05","unit":"month","every":1,"place":1,"count":11,"amount":"700.00"},{"anchor":"2026-01-05","unit":"month","every":1,"place":12,"count":1,"amount":"650.00"}], with at most ${MAX_RUNS} runs, or an empty cell`;
     case 'months':
       return 'numbers of months with spaces between them, such as 5 6, or an empty cell';
+    case 'harvest':
+      return 'days (month and day) with shares that sum to 10000, such as 03-15 6000; 09-30 4000, or an empty cell';
   }
 }
 
@@ -371,6 +383,21 @@ function readMonths(text: string): Cell | undefined {
   return areMonths && months.length <= 10
     ? { value: `{${months.toSorted((a, b) => a - b).join()}}` }
     : undefined;
+}
+
+function readHarvest(text: string): Cell | undefined {
+  const entries: HarvestEntry[] = [];
+  for (const part of text.split(';')) {
+    const [, month, day, share] = /^\s*(\d{1,2})-(\d{1,2})\s+(\d{1,5})\s*$/.exec(part) ?? [];
+    entries.push({ month: Number(month), day: Number(day), shareBasisPoints: Number(share) });
+  }
+  if (entries.length > 12 || harvestProblems(entries).length > 0) return undefined;
+  const staged = {
+    months: entries.map(({ month }) => month),
+    days: entries.map(({ day }) => day),
+    shares: entries.map(({ shareBasisPoints }) => shareBasisPoints),
+  };
+  return { value: JSON.stringify(staged) };
 }
 
 /** A run as the staging table has it, with its amount in minor units. */

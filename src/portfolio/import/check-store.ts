@@ -298,6 +298,27 @@ function planChecks({ decimals }: CheckSettings): ImportCheck[] {
       'is too low: the instalments do not pay the price',
       'the number of instalments that pay the price, or a higher number',
     ),
+    pair('pay_plans', 'harvest_cycles', 'harvest'),
+    pair('pay_plans', 'lead_days', 'harvest'),
+    check(
+      'pay_plans',
+      'harvest',
+      sql`where n.harvest is not null and (n.price is null or n.frequency is distinct from 'monthly' or n.every is distinct from 12
+        or n.months_without_dues is not null
+        or n.instalment_count is distinct from n.harvest_cycles * jsonb_array_length(n.harvest -> 'months'))`,
+      'needs a price, the frequency monthly, every 12, no months_without_dues, and an instalment_count of the days times harvest_cycles',
+      'these values, or an empty cell',
+      { value: sql`null` },
+    ),
+    check(
+      'pay_plans',
+      'harvest',
+      sql`where (select min(share::bigint) from jsonb_array_elements_text(n.harvest -> 'shares') s (share)) * ${rest}
+        < 10000 * n.harvest_cycles * n.rounding_unit`,
+      'has a share whose instalment is below rounding_unit',
+      'larger shares, fewer harvest_cycles or a smaller rounding_unit',
+      { value: sql`null` },
+    ),
     check(
       'pay_plans',
       'months_without_dues',

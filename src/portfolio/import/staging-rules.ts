@@ -60,6 +60,7 @@ const TYPES: Readonly<Record<Kind['kind'], string>> = {
   assignments: 'jsonb',
   runs: 'jsonb',
   months: 'integer[]',
+  harvest: 'jsonb',
 };
 
 /** Rows of these files get ids when they are staged, because ledger entries and reconciliations refer to them. */

@@ -1,8 +1,9 @@
 import { sql } from 'kysely';
 import { closedBeforeActivation, statusesIn } from '../../accounts/status/rules.ts';
+import type { shapeOf } from '../../catalogue/pay-plans/rules.ts';
 import type { Tx } from '../../core/database/db.ts';
 import { literalList } from '../../core/database/literal-list.ts';
-import type { AccountStatus, Frequency, Row, StatusCause } from '../../core/database/tables.ts';
+import type { AccountStatus, Frequency, StatusCause } from '../../core/database/tables.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import { FILE_NAMES } from '../format-rules.ts';
 import type { HistoryItem } from './account-books-rules.ts';
@@ -38,11 +39,14 @@ export async function deriveRows(tx: Tx, { today, timeZone, writesRows }: Stagin
   await sql`
     create temporary table plans on commit drop as
     select name, product, deposit, instalment, instalment_count, frequency, grace_days, auto_suspend, price,
-      coalesce(every, 1) as every, coalesce(months_without_dues, '{}') as months_without_dues
+      coalesce(every, 1) as every, coalesce(months_without_dues, '{}') as months_without_dues, rounding_unit, harvest,
+      harvest_cycles, lead_days
     from new_pay_plans
     union all
     select p.name, r.sku, p.deposit_minor, p.instalment_minor, p.instalment_count, p.frequency::text, p.grace_days,
-      p.auto_suspend, p.price_minor, p.every, p.months_without_dues
+      p.auto_suspend, p.price_minor, p.every, p.months_without_dues, p.rounding_minor,
+      jsonb_build_object('months', p.harvest_months, 'days', p.harvest_days, 'shares', p.harvest_shares), p.harvest_cycles,
+      p.lead_days
     from pay_plans p left join products r on r.id = p.product_id`.execute(tx);
   // An account with terms of its own does not follow the shape of its plan. An exported account always has its terms.
   await sql`alter table new_accounts add column follows_plan boolean`.execute(tx);
@@ -191,6 +195,11 @@ export interface HistoryRow {
   cause: StatusCause | null;
 }
 
+type PlanShapeColumns = Omit<
+  Parameters<typeof shapeOf>[0],
+  'deposit_minor' | 'instalment_minor' | 'instalment_count' | 'frequency'
+>;
+
 export interface AccountTermsRow {
   position: number;
   id: number | null;
@@ -204,7 +213,7 @@ export interface AccountTermsRow {
   grace_days: number | null;
   schedule: StagedRun[] | null;
   /** The shape of the pay plan. Null if the account has terms of its own. */
-  shape: Pick<Row<'pay_plans'>, 'price_minor' | 'every' | 'months_without_dues'> | null;
+  shape: PlanShapeColumns | null;
   status: AccountStatus | null;
   status_since: PlainDate | null;
   source_as_of: PlainDate | null;
@@ -233,7 +242,9 @@ export async function fetchAccounts(tx: Tx, from: number, to: number): Promise<A
   const { rows } = await sql<AccountTermsRow>`
     select position, id, line, external_id, activation_date, a.deposit, a.instalment, a.instalment_count, a.frequency,
       a.grace_days, schedule, case when follows_plan then json_build_object('price_minor', p.price, 'every', p.every,
-        'months_without_dues', p.months_without_dues) end as shape, status, status_since, source_as_of, source_payment_count,
+        'months_without_dues', p.months_without_dues, 'rounding_minor', p.rounding_unit, 'harvest_months', p.harvest -> 'months',
+        'harvest_days', p.harvest -> 'days', 'harvest_shares', p.harvest -> 'shares', 'harvest_cycles', p.harvest_cycles,
+        'lead_days', p.lead_days) end as shape, status, status_since, source_as_of, source_payment_count,
       source_paid, source_balance, source_arrears, source_paid_until
     from new_accounts a left join plans p on p.name = a.pay_plan
     where position between ${from} and ${to} order by position`.execute(tx);

@@ -220,6 +220,7 @@ export const audit = {
   'auditField.fromAccountId': 'From account',
   'auditField.fromEventId': 'From event',
   'auditField.graceDays': 'Days of grace',
+  'auditField.harvest': 'Instalments of a year',
   'auditField.hint': 'Last characters of the key',
   'auditField.inOrder': 'One event after the other, in order',
   'auditField.instalmentCount': 'Number of instalments',

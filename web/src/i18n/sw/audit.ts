@@ -190,6 +190,7 @@ export const audit: Record<keyof typeof en, string> = {
   'auditField.fromAccountId': 'Kutoka akaunti',
   'auditField.fromEventId': 'Kuanzia tukio',
   'auditField.graceDays': 'Siku za neema',
+  'auditField.harvest': 'Awamu za mwaka',
   'auditField.hint': 'Herufi za mwisho za ufunguo',
   'auditField.inOrder': 'Tukio moja baada ya jingine, kwa mpangilio',
   'auditField.instalmentCount': 'Idadi ya awamu',

@@ -1,0 +1,1 @@
+alter table pay_plans validate constraint pay_plans_harvest_check;
