@@ -1812,15 +1812,6 @@ begin
   return new;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.due_in_run(i integer, day date, run_anchor date[], run_unit text[], run_every integer[], run_place integer[], run_count integer[], run_amount_minor bigint[], run_before_minor bigint[])
- RETURNS bigint
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-AS $function$
-  select run_before_minor[i] - run_before_minor[1] + run_amount_minor[i]
-    * least(run_count[i], place_by(run_unit[i], run_anchor[i], run_every[i], day) - run_place[i] + 1)
-$function$;
-
 CREATE OR REPLACE FUNCTION public.earliest_expiry(documents jsonb)
  RETURNS text
  LANGUAGE sql
@@ -1862,12 +1853,24 @@ $function$;
 
 CREATE OR REPLACE FUNCTION public.instalments_due_in_runs(day date, run_from date[], run_anchor date[], run_unit text[], run_every integer[], run_place integer[], run_count integer[], run_amount_minor bigint[], run_before_minor bigint[])
  RETURNS bigint
- LANGUAGE sql
+ LANGUAGE plpgsql
  IMMUTABLE PARALLEL SAFE
 AS $function$
-  select coalesce(due_in_run(
-    width_bucket(day, run_from), day, run_anchor, run_unit, run_every, run_place, run_count, run_amount_minor, run_before_minor), 0)
-$function$;
+declare
+  i integer := width_bucket(day, run_from); -- the last run that has begun by this day, or 0
+  units integer;
+begin
+  if i = 0 then
+    return 0;
+  end if;
+  if run_unit[i] = 'day' then
+    units := day - run_anchor[i];
+  else
+    units := months_between(run_anchor[i], day);
+  end if;
+  return run_before_minor[i] - run_before_minor[1]
+    + run_amount_minor[i] * least(run_count[i], units / run_every[i] - run_place[i] + 1);
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.invoice_is_frozen()
  RETURNS trigger
@@ -1955,26 +1958,21 @@ $function$;
 
 CREATE OR REPLACE FUNCTION public.next_due_date_in_runs(activation_date date, total_minor bigint, paid_minor bigint, run_anchor date[], run_unit text[], run_every integer[], run_place integer[], run_amount_minor bigint[], run_before_minor bigint[])
  RETURNS date
- LANGUAGE sql
+ LANGUAGE plpgsql
  IMMUTABLE PARALLEL SAFE
 AS $function$
-  select case
-    when paid_minor >= total_minor then null
-    when paid_minor < run_before_minor[1] then activation_date
-    else next_due_in_run(
-      width_bucket(paid_minor, run_before_minor), paid_minor, run_anchor, run_unit, run_every, run_place, run_amount_minor,
-      run_before_minor)
-  end
-$function$;
-
-CREATE OR REPLACE FUNCTION public.next_due_in_run(i integer, paid_minor bigint, run_anchor date[], run_unit text[], run_every integer[], run_place integer[], run_amount_minor bigint[], run_before_minor bigint[])
- RETURNS date
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-AS $function$
-  select date_of_place(
-    run_unit[i], run_anchor[i], run_every[i], run_place[i] + (paid_minor - run_before_minor[i]) / run_amount_minor[i])
-$function$;
+declare
+  i integer := width_bucket(paid_minor, run_before_minor); -- the last run whose earlier items the sum covers, or 0
+begin
+  if paid_minor >= total_minor then
+    return null;
+  end if;
+  if i = 0 then
+    return activation_date;
+  end if;
+  return date_of_place(
+    run_unit[i], run_anchor[i], run_every[i], run_place[i] + (paid_minor - run_before_minor[i]) / run_amount_minor[i]);
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.note_is_kept()
  RETURNS trigger
@@ -2097,14 +2095,6 @@ begin
   raise exception 'the provider has reported the transaction %', new.reference_key
     using errcode = 'unique_violation', constraint = 'payments_transaction_known';
 end $function$;
-
-CREATE OR REPLACE FUNCTION public.place_by(unit text, anchor date, every integer, day date)
- RETURNS integer
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-AS $function$
-  select case unit when 'day' then day - anchor else months_between(anchor, day) end / every
-$function$;
 
 CREATE OR REPLACE FUNCTION public.rows_are_never_edited()
  RETURNS trigger

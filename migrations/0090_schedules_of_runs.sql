@@ -34,7 +34,7 @@ alter table accounts add constraint accounts_runs_check check (
   ) is true
 ) not valid;
 
--- The date of a place, and the last place on or before a day. The day is not before the anchor.
+-- The date of a place.
 create function date_of_place(unit text, anchor date, every integer, place bigint) returns date
 language sql immutable parallel safe as $$
   select case unit
@@ -43,53 +43,48 @@ language sql immutable parallel safe as $$
   end
 $$;
 
-create function place_by(unit text, anchor date, every integer, day date) returns integer
-language sql immutable parallel safe as $$
-  select case unit when 'day' then day - anchor else months_between(anchor, day) end / every
-$$;
+-- The next two functions are in PL/pgSQL, which finds the run once. In SQL, the search would be repeated for each use of its result.
 
--- The sum of the instalments dated on or before a day, in run i: the last run that has begun by this day. Null without such a run.
-create function due_in_run(
-  i integer, day date, run_anchor date[], run_unit text[], run_every integer[], run_place integer[], run_count integer[],
-  run_amount_minor bigint[], run_before_minor bigint[]
-) returns bigint
-language sql immutable parallel safe as $$
-  select run_before_minor[i] - run_before_minor[1] + run_amount_minor[i]
-    * least(run_count[i], place_by(run_unit[i], run_anchor[i], run_every[i], day) - run_place[i] + 1)
-$$;
-
+-- The sum of the instalments dated on or before a day.
 create function instalments_due_in_runs(
   day date, run_from date[], run_anchor date[], run_unit text[], run_every integer[], run_place integer[], run_count integer[],
   run_amount_minor bigint[], run_before_minor bigint[]
 ) returns bigint
-language sql immutable parallel safe as $$
-  select coalesce(due_in_run(
-    width_bucket(day, run_from), day, run_anchor, run_unit, run_every, run_place, run_count, run_amount_minor, run_before_minor), 0)
-$$;
+language plpgsql immutable parallel safe as $$
+declare
+  i integer := width_bucket(day, run_from); -- the last run that has begun by this day, or 0
+  units integer;
+begin
+  if i = 0 then
+    return 0;
+  end if;
+  if run_unit[i] = 'day' then
+    units := day - run_anchor[i];
+  else
+    units := months_between(run_anchor[i], day);
+  end if;
+  return run_before_minor[i] - run_before_minor[1]
+    + run_amount_minor[i] * least(run_count[i], units / run_every[i] - run_place[i] + 1);
+end $$;
 
--- The date of the first due in run i that a sum paid does not cover. Run i is the last run whose earlier dues the sum covers.
-create function next_due_in_run(
-  i integer, paid_minor bigint, run_anchor date[], run_unit text[], run_every integer[], run_place integer[],
-  run_amount_minor bigint[], run_before_minor bigint[]
-) returns date
-language sql immutable parallel safe as $$
-  select date_of_place(
-    run_unit[i], run_anchor[i], run_every[i], run_place[i] + (paid_minor - run_before_minor[i]) / run_amount_minor[i])
-$$;
-
+-- The date of the first item that a sum paid does not cover.
 create function next_due_date_in_runs(
   activation_date date, total_minor bigint, paid_minor bigint, run_anchor date[], run_unit text[], run_every integer[],
   run_place integer[], run_amount_minor bigint[], run_before_minor bigint[]
 ) returns date
-language sql immutable parallel safe as $$
-  select case
-    when paid_minor >= total_minor then null
-    when paid_minor < run_before_minor[1] then activation_date
-    else next_due_in_run(
-      width_bucket(paid_minor, run_before_minor), paid_minor, run_anchor, run_unit, run_every, run_place, run_amount_minor,
-      run_before_minor)
-  end
-$$;
+language plpgsql immutable parallel safe as $$
+declare
+  i integer := width_bucket(paid_minor, run_before_minor); -- the last run whose earlier items the sum covers, or 0
+begin
+  if paid_minor >= total_minor then
+    return null;
+  end if;
+  if i = 0 then
+    return activation_date;
+  end if;
+  return date_of_place(
+    run_unit[i], run_anchor[i], run_every[i], run_place[i] + (paid_minor - run_before_minor[i]) / run_amount_minor[i]);
+end $$;
 
 -- The columns that follow from the schedule and the sum paid. They were generated columns, whose expression cannot be changed without a
 -- rewrite of the table.
