@@ -115,13 +115,13 @@ create table accounts (
   metadata jsonb not null default '{}'::jsonb,
   event_count bigint not null default 0,
   import_id bigint,
-  run_from date[],
   run_anchor date[],
   run_unit text[],
   run_every integer[],
   run_place integer[],
   run_count integer[],
   run_amount_minor bigint[],
+  run_from date[],
   run_before_minor bigint[],
   constraint accounts_check CHECK (((paid_month IS NOT NULL) OR (paid_month_minor = 0))),
   constraint accounts_credit_minor_check CHECK ((credit_minor >= 0)),
@@ -133,6 +133,7 @@ create table accounts (
   constraint accounts_paid_month_check CHECK ((EXTRACT(day FROM paid_month) = (1)::numeric)),
   constraint accounts_receivable_minor_check CHECK ((receivable_minor >= 0)),
   constraint accounts_runs_check CHECK (((num_nonnulls(run_from, run_anchor, run_unit, run_every, run_place, run_count, run_amount_minor, run_before_minor) = 0) OR (((num_nonnulls(run_from, run_anchor, run_unit, run_every, run_place, run_count, run_amount_minor, run_before_minor) = 8) AND are_parallel_runs(run_from, run_anchor, run_unit, run_every, run_place, run_count, run_amount_minor, run_before_minor) AND (run_unit <@ ARRAY['day'::text, 'month'::text]) AND (0 < ALL (run_every)) AND (0 <= ALL (run_place)) AND (0 < ALL (run_count)) AND (0 < ALL (run_amount_minor)) AND (run_before_minor[1] = deposit_minor)) IS TRUE))),
+  constraint accounts_total_check CHECK ((total_minor > 0)),
   constraint accounts_written_off_minor_check CHECK ((written_off_minor >= 0)),
   constraint accounts_customer_id_fkey FOREIGN KEY (customer_id) REFERENCES customers(id),
   constraint accounts_employee_id_fkey FOREIGN KEY (employee_id) REFERENCES employees(id),
@@ -152,6 +153,7 @@ CREATE INDEX accounts_next_due ON public.accounts USING btree (next_due_date, id
 CREATE INDEX accounts_pending ON public.accounts USING btree (activation_date) WHERE (status = 'pending'::account_status);
 CREATE INDEX accounts_quoted_external_id ON public.accounts USING btree (without_quotes(external_id)) WHERE (external_id <> without_quotes(external_id));
 CREATE INDEX accounts_status_created ON public.accounts USING btree (status, created_at, id);
+CREATE INDEX accounts_with_runs ON public.accounts USING btree (id) WHERE (run_anchor IS NOT NULL);
 CREATE INDEX accounts_written_off ON public.accounts USING btree (written_off_on) WHERE (written_off_on IS NOT NULL);
 CREATE UNIQUE INDEX accounts_external_id_unique ON public.accounts USING btree (external_id) WHERE (external_id IS NOT NULL);
 
@@ -1791,17 +1793,35 @@ CREATE OR REPLACE FUNCTION public.derive_schedule()
  LANGUAGE plpgsql
 AS $function$
 declare
-  last integer;
+  last_due date := new.activation_date - 1;
+  last integer := cardinality(new.run_anchor);
 begin
-  if new.run_from is null then
+  if new.run_anchor is not null and (tg_op = 'INSERT' or
+    (new.run_anchor, new.run_unit, new.run_every, new.run_place, new.run_count, new.run_amount_minor)
+      is distinct from (old.run_anchor, old.run_unit, old.run_every, old.run_place, old.run_count, old.run_amount_minor))
+  then
+    new.run_from := '{}';
+    new.run_before_minor := '{}';
+    new.instalment_minor := new.run_amount_minor[1];
+    new.instalment_count := (select sum(count) from unnest(new.run_count) as count);
+    new.total_minor := new.deposit_minor;
+    for i in 1..last loop
+      new.run_from[i] := date_of_place(new.run_unit[i], new.run_anchor[i], new.run_every[i], new.run_place[i]);
+      new.run_before_minor[i] := new.total_minor;
+      if (new.run_from[i] > last_due) is not true then
+        raise exception 'run % does not begin after the run before it', i using errcode = 'check_violation';
+      end if;
+      last_due := date_of_place(new.run_unit[i], new.run_anchor[i], new.run_every[i], new.run_place[i] + new.run_count[i] - 1);
+      new.total_minor := new.total_minor + new.run_amount_minor[i] * new.run_count[i];
+    end loop;
+  elsif new.run_anchor is null then
     new.total_minor := new.deposit_minor + new.instalment_minor * new.instalment_count;
   else
-    last := cardinality(new.run_from);
     new.total_minor := new.run_before_minor[last] + new.run_amount_minor[last] * new.run_count[last];
   end if;
   if new.status in ('cancelled', 'written_off') then
     new.next_due_date := null;
-  elsif new.run_from is null then
+  elsif new.run_anchor is null then
     new.next_due_date := next_due_date(
       new.frequency, new.activation_date, new.deposit_minor, new.instalment_minor, new.total_minor, new.paid_minor);
   else
@@ -1994,8 +2014,8 @@ end $function$;
 CREATE OR REPLACE FUNCTION public.oldest_usable_migration()
  RETURNS text
  LANGUAGE sql
- IMMUTABLE
-RETURN '0036_oldest_usable_migration'::text;
+ STABLE
+RETURN CASE WHEN ((EXISTS (SELECT FROM accounts WHERE (accounts.run_anchor IS NOT NULL))) OR (EXISTS (SELECT FROM pay_plans WHERE ((pay_plans.price_minor IS NOT NULL) OR (pay_plans.every <> 1) OR (pay_plans.months_without_dues <> '{}'::integer[]))))) THEN '0098_versions_with_runs'::text ELSE '0036_oldest_usable_migration'::text END;
 
 CREATE OR REPLACE FUNCTION public.only_undone_entries_are_deleted()
  RETURNS trigger

@@ -1,16 +1,6 @@
 -- A schedule is a deposit and runs of instalments. A run has dues of one amount in one rhythm: due j (from 0) of run i is on
 -- run_anchor[i] + (run_place[i] + j) * run_every[i] days or months. An ordinary account, with equal instalments one period apart from
 -- its activation on, has no runs: its columns deposit_minor, instalment_minor, instalment_count and frequency are the schedule.
-alter table accounts
-  add column run_from date[], -- the date of the first due
-  add column run_anchor date[],
-  add column run_unit text[], -- day or month
-  add column run_every integer[],
-  add column run_place integer[],
-  add column run_count integer[],
-  add column run_amount_minor bigint[],
-  add column run_before_minor bigint[]; -- the sum of the deposit and of all earlier runs
-
 -- Whether the arrays are one-dimensional, count from 1 and have the same length.
 create function are_parallel_runs(
   run_from date[], run_anchor date[], run_unit text[], run_every integer[], run_place integer[], run_count integer[],
@@ -22,17 +12,6 @@ language sql immutable parallel safe return
   and array_dims(run_every) = array_dims(run_from) and array_dims(run_place) = array_dims(run_from)
   and array_dims(run_count) = array_dims(run_from) and array_dims(run_amount_minor) = array_dims(run_from)
   and array_dims(run_before_minor) = array_dims(run_from);
-
-alter table accounts add constraint accounts_runs_check check (
-  num_nonnulls(run_from, run_anchor, run_unit, run_every, run_place, run_count, run_amount_minor, run_before_minor) = 0
-  or (
-    num_nonnulls(run_from, run_anchor, run_unit, run_every, run_place, run_count, run_amount_minor, run_before_minor) = 8
-    and are_parallel_runs(
-      run_from, run_anchor, run_unit, run_every, run_place, run_count, run_amount_minor, run_before_minor)
-    and run_unit <@ array['day', 'month'] and 0 < all (run_every) and 0 <= all (run_place) and 0 < all (run_count)
-    and 0 < all (run_amount_minor) and run_before_minor[1] = deposit_minor
-  ) is true
-) not valid;
 
 -- The date of a place.
 create function date_of_place(unit text, anchor date, every integer, place bigint) returns date
@@ -86,21 +65,39 @@ begin
     run_unit[i], run_anchor[i], run_every[i], run_place[i] + (paid_minor - run_before_minor[i]) / run_amount_minor[i]);
 end $$;
 
--- The columns that follow from the schedule and the sum paid. They were generated columns, whose expression cannot be changed without a
--- rewrite of the table.
+-- Computes the columns that follow from a schedule and a sum paid. Two of them were generated columns, whose expression cannot be
+-- changed without a rewrite of the table.
 create function derive_schedule() returns trigger language plpgsql as $$
 declare
-  last integer;
+  last_due date := new.activation_date - 1;
+  last integer := cardinality(new.run_anchor);
 begin
-  if new.run_from is null then
+  if new.run_anchor is not null and (tg_op = 'INSERT' or
+    (new.run_anchor, new.run_unit, new.run_every, new.run_place, new.run_count, new.run_amount_minor)
+      is distinct from (old.run_anchor, old.run_unit, old.run_every, old.run_place, old.run_count, old.run_amount_minor))
+  then
+    new.run_from := '{}';
+    new.run_before_minor := '{}';
+    new.instalment_minor := new.run_amount_minor[1];
+    new.instalment_count := (select sum(count) from unnest(new.run_count) as count);
+    new.total_minor := new.deposit_minor;
+    for i in 1..last loop
+      new.run_from[i] := date_of_place(new.run_unit[i], new.run_anchor[i], new.run_every[i], new.run_place[i]);
+      new.run_before_minor[i] := new.total_minor;
+      if (new.run_from[i] > last_due) is not true then
+        raise exception 'run % does not begin after the run before it', i using errcode = 'check_violation';
+      end if;
+      last_due := date_of_place(new.run_unit[i], new.run_anchor[i], new.run_every[i], new.run_place[i] + new.run_count[i] - 1);
+      new.total_minor := new.total_minor + new.run_amount_minor[i] * new.run_count[i];
+    end loop;
+  elsif new.run_anchor is null then
     new.total_minor := new.deposit_minor + new.instalment_minor * new.instalment_count;
   else
-    last := cardinality(new.run_from);
     new.total_minor := new.run_before_minor[last] + new.run_amount_minor[last] * new.run_count[last];
   end if;
   if new.status in ('cancelled', 'written_off') then
     new.next_due_date := null;
-  elsif new.run_from is null then
+  elsif new.run_anchor is null then
     new.next_due_date := next_due_date(
       new.frequency, new.activation_date, new.deposit_minor, new.instalment_minor, new.total_minor, new.paid_minor);
   else
@@ -111,11 +108,35 @@ begin
   return new;
 end $$;
 
--- Neither statement reads or rewrites the rows. The default lets statements leave the column out, as before.
+alter table accounts
+  add column run_anchor date[],
+  add column run_unit text[], -- day or month
+  add column run_every integer[],
+  add column run_place integer[],
+  add column run_count integer[],
+  add column run_amount_minor bigint[],
+  -- A trigger computes these from the others: the date of the first due, and the sum of the deposit and of all earlier runs.
+  add column run_from date[],
+  add column run_before_minor bigint[];
+
+alter table accounts add constraint accounts_runs_check check (
+  num_nonnulls(run_from, run_anchor, run_unit, run_every, run_place, run_count, run_amount_minor, run_before_minor) = 0
+  or (
+    num_nonnulls(run_from, run_anchor, run_unit, run_every, run_place, run_count, run_amount_minor, run_before_minor) = 8
+    and are_parallel_runs(
+      run_from, run_anchor, run_unit, run_every, run_place, run_count, run_amount_minor, run_before_minor)
+    and run_unit <@ array['day', 'month'] and 0 < all (run_every) and 0 <= all (run_place) and 0 < all (run_count)
+    and 0 < all (run_amount_minor) and run_before_minor[1] = deposit_minor
+  ) is true
+) not valid;
+
+-- No statement reads or rewrites the rows. The default lets statements leave the column out, as before; the check refuses a row that
+-- no trigger has completed.
 alter table accounts
   alter column total_minor drop expression,
   alter column total_minor set default 0,
-  alter column next_due_date drop expression;
+  alter column next_due_date drop expression,
+  add constraint accounts_total_check check (total_minor > 0) not valid;
 
 create trigger accounts_schedule before insert or update of
   status, paid_minor, activation_date, frequency, deposit_minor, instalment_minor, instalment_count, total_minor, next_due_date,

@@ -1,2 +1,3 @@
 -- Requests continue while the rows are read.
 alter table accounts validate constraint accounts_runs_check;
+alter table accounts validate constraint accounts_total_check;

@@ -86,7 +86,8 @@ export async function fill(url, { payments, accounts, customers }) {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   await client.query(`
-    set session_replication_role = replica; -- no foreign key checks, no triggers
+    set session_replication_role = replica; -- no foreign key checks, and no triggers but the next one
+    alter table accounts enable always trigger accounts_schedule;
     set synchronous_commit = off;
     set work_mem = '256MB';
     set maintenance_work_mem = '512MB'`);
@@ -94,6 +95,7 @@ export async function fill(url, { payments, accounts, customers }) {
   for (const statement of [...statements({ payments, accounts, customers }), ...indexes, 'vacuum analyze']) {
     await client.query(statement);
   }
+  await client.query('alter table accounts enable trigger accounts_schedule');
   await client.end();
 }
 

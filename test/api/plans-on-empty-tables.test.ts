@@ -49,6 +49,7 @@ async function fill({ connection }: TestService, accountId: number): Promise<voi
   await runStatement(
     connection,
     `${FILLED.map((table) => `alter table ${table} disable trigger user;`).join(' ')}
+    alter table accounts enable trigger accounts_schedule;
     insert into customers (first_name, last_name, phone, phone_sha256, search_text, kyc_status)
     select 'A', 'B', phone, sha256(substr(phone, 2)::bytea), 'a b', 'verified'
     from generate_series(1, ${ROWS}) n, lateral (select '+25471' || lpad(n::text, 7, '0') as phone) p;

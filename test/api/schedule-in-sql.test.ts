@@ -109,10 +109,10 @@ beforeAll(async () => {
   const rows = fc.sample(account, ACCOUNTS);
   await sql`
     insert into accounts (customer_id, product_id, payplan_id, status, frequency, deposit_minor, instalment_minor,
-      instalment_count, grace_days, activation_date, reprieved_on, paid_minor, receivable_minor, run_from, run_anchor, run_unit,
-      run_every, run_place, run_count, run_amount_minor, run_before_minor)
+      instalment_count, grace_days, activation_date, reprieved_on, paid_minor, receivable_minor, run_anchor, run_unit, run_every,
+      run_place, run_count, run_amount_minor)
     select ${id}, 1, 1, status, frequency, deposit_minor, instalment_minor, instalment_count, grace_days, activation_date,
-      reprieved_on, paid_minor, 0, run_from, run_anchor, run_unit, run_every, run_place, run_count, run_amount_minor, run_before_minor
+      reprieved_on, paid_minor, 0, run_anchor, run_unit, run_every, run_place, run_count, run_amount_minor
     from json_populate_recordset(null::accounts, ${JSON.stringify(rows)}::json)`.execute(service.context.db);
 });
 

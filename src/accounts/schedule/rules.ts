@@ -99,19 +99,16 @@ export function hasEqualInstalments({ runs }: Terms): boolean {
   return runs === undefined;
 }
 
-/** The columns of a schedule that is stored as runs; all are null if it is not. */
-export function runColumns({ depositMinor, runs }: Pick<Terms, 'depositMinor' | 'runs'>) {
-  const placed = runs && placedRuns(depositMinor, runs);
-  const of = <T>(read: (run: PlacedRun) => T): T[] | null => placed?.map(read) ?? null;
+/** The columns of a schedule that is stored as runs, which are null if it is not. A trigger computes the other columns of runs. */
+export function runColumns({ runs }: Pick<Terms, 'runs'>) {
+  const of = <T>(read: (run: Run) => T): T[] | null => runs?.map(read) ?? null;
   return {
-    run_from: of((run) => dateInRun(run, 0)),
     run_anchor: of(({ anchor }) => anchor),
     run_unit: of(({ unit }) => unit),
     run_every: of(({ every }) => every),
     run_place: of(({ place }) => place),
     run_count: of(({ count }) => count),
     run_amount_minor: of(({ amountMinor }) => Number(amountMinor)),
-    run_before_minor: of(({ beforeMinor }) => Number(beforeMinor)),
   };
 }
 

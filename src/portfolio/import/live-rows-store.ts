@@ -40,8 +40,8 @@ export async function createResultTables(tx: Tx): Promise<void> {
   await sql`
     create temporary table new_books (position integer, status text, status_reason text, written_off_on date, paid_minor bigint,
       receivable_minor bigint, credit_minor bigint, written_off_minor bigint, paid_month date, paid_month_minor bigint,
-      instalment_minor bigint, instalment_count integer, run_from date[], run_anchor date[], run_unit text[], run_every integer[], run_place integer[], run_count integer[],
-      run_amount_minor bigint[], run_before_minor bigint[])
+      instalment_minor bigint, instalment_count integer, run_anchor date[], run_unit text[], run_every integer[], run_place integer[],
+      run_count integer[], run_amount_minor bigint[])
     on commit drop`.execute(tx);
   await sql`
     create temporary table new_statuses (position integer, step integer, from_status text, to_status text, reason text, cause text,
@@ -63,6 +63,7 @@ export function resultsAsText(
   position: number,
   { terms, books, statusReason, writtenOffOn, changes, entries }: ComputedAccount,
 ): Record<keyof typeof COPY_RESULTS, string> {
+  const runs = runColumns(terms);
   return {
     books: copyLine(
       position,
@@ -77,7 +78,14 @@ export function resultsAsText(
       books.paid_month_minor,
       Number(terms.instalmentMinor),
       terms.instalmentCount,
-      ...Object.values(runColumns(terms)).map((values) => values && `{${values.join()}}`),
+      ...[
+        runs.run_anchor,
+        runs.run_unit,
+        runs.run_every,
+        runs.run_place,
+        runs.run_count,
+        runs.run_amount_minor,
+      ].map((values) => values && `{${values.join()}}`),
     ),
     statuses: changes
       .map(({ from, to, reason, cause, day, moment }, step) =>
@@ -202,14 +210,13 @@ export async function writeAccounts(
       insert into accounts (id, customer_id, product_id, payplan_id, employee_id, activation_date, status, status_reason,
         deposit_minor, instalment_minor, instalment_count, frequency, grace_days, paid_minor, receivable_minor, credit_minor,
         written_off_minor, paid_month, paid_month_minor, written_off_on, reprieved_on, external_id, metadata, created_at,
-        event_count, import_id, run_from, run_anchor, run_unit, run_every, run_place, run_count, run_amount_minor,
-        run_before_minor) overriding system value
+        event_count, import_id, run_anchor, run_unit, run_every, run_place, run_count, run_amount_minor) overriding system value
       select n.id, c.id, r.id, p.id, e.id, n.activation_date, b.status::account_status, b.status_reason,
         n.deposit, b.instalment_minor, b.instalment_count, n.frequency::frequency, n.grace_days, b.paid_minor, b.receivable_minor,
         b.credit_minor, b.written_off_minor, b.paid_month, b.paid_month_minor, b.written_off_on, n.grace_restarted_on,
         n.external_id, coalesce(n.metadata, '{}'), n.opened_at,
-        coalesce(v.last_version, 0), ${importId}, b.run_from, b.run_anchor, b.run_unit, b.run_every, b.run_place, b.run_count,
-        b.run_amount_minor, b.run_before_minor
+        coalesce(v.last_version, 0), ${importId}, b.run_anchor, b.run_unit, b.run_every, b.run_place, b.run_count,
+        b.run_amount_minor
       from new_accounts n join new_books b on b.position = n.position
         join customers c on c.external_id = n.customer
         join products r on r.sku = n.product
