@@ -1,6 +1,7 @@
 -- A schedule is a deposit and runs of instalments. A run has dues of one amount in one rhythm: due j (from 0) of run i is on
 -- run_anchor[i] + (run_place[i] + j) * run_every[i] days or months. An ordinary account, with equal instalments one period apart from
 -- its activation on, has no runs: its columns deposit_minor, instalment_minor, instalment_count and frequency are the schedule.
+
 -- Whether the arrays are one-dimensional, count from 1 and have the same length.
 create function are_parallel_runs(
   run_from date[], run_anchor date[], run_unit text[], run_every integer[], run_place integer[], run_count integer[],

@@ -87,7 +87,7 @@ const account = fc
     const runs = gaps?.length ? runsAfter(activation_date, gaps) : undefined;
     const terms = {
       ...equal,
-      ...runColumns({ depositMinor, runs }),
+      ...runColumns({ runs }),
       ...(runs && {
         instalment_minor: Number(runs[0]?.amountMinor),
         instalment_count: runs.reduce((sum, { count }) => sum + count, 0),
