@@ -66,6 +66,7 @@ const ACCOUNTS = {
 };
 
 export const TRANSACTION = 'SKB2XQ19ZT';
+const SIMILAR_REFERENCE = 'SKB2XQI9ZT';
 const PROVIDER = 'mobilemoney';
 const OTHER_PROVIDER = 'tigopesa';
 const METHOD_IDS = { 'mobile money': 1, cash: 2, 'an inactive method': 3, 'an unknown method': 99 };
@@ -133,6 +134,9 @@ interface PaymentWords {
   form?: Form;
   ofOtherProvider?: boolean;
   transactionId?: string;
+  /** The reference of the payment is not that of the transaction, but similar to it. */
+  isSimilar?: boolean;
+  day?: string;
 }
 
 /** An earlier notification of the transaction. */
@@ -153,7 +157,11 @@ interface EarlierWords {
   time?: string;
   parsedWith?: ('unreadable_time' | 'future_time')[];
   toAnotherBusiness?: boolean;
+  zone?: Zone;
 }
+
+/** The zone that the settings gave for the times of the provider. Without it, the zone of the provider's API counts. */
+type Zone = 'UTC';
 
 type PayerWords =
   | `the ${'phone' | 'masked phone' | 'hashed phone'} of ${AccountName}`
@@ -175,6 +183,9 @@ export interface Report {
   time?: string | 'not known';
   /** The provider sends no times. */
   withoutTimes?: boolean;
+  zone?: Zone;
+  /** Other texts of the provider's call. */
+  otherFields?: Record<string, string>;
   toAnotherBusiness?: boolean;
   parsedWith?: ('unreadable_time' | 'future_time')[];
   form?: Form;
@@ -187,6 +198,8 @@ export interface Report {
   storedFlags?: string[];
   /** The payment that staff chose when they resolved the conflict. */
   chosenPayment?: number;
+  /** Staff decided that the payments with similar references are other payments. */
+  bothAreReal?: boolean;
   accounts?: AccountsWords;
   payments?: PaymentWords[];
   earlier?: EarlierWords[];
@@ -205,6 +218,9 @@ export interface Recording {
   amount?: number;
   method?: Method;
   reference?: string | null;
+  day?: string;
+  /** Staff know that the provider's payment with a similar reference is another payment. */
+  bothAreReal?: boolean;
   externalId?: string;
   metadata?: Record<string, string>;
   /** The payment that has the external id already. */
@@ -216,6 +232,11 @@ export interface Recording {
   /** The id of a provider's statement with a line for the reference. */
   onStatement?: number;
   earlierInBatch?: number[];
+  /** The ids of payments on the account with the same amount and day. */
+  alike?: number[];
+  cashInHand?: number;
+  /** The request asks for checks, and confirms nothing yet. */
+  asksForChecks?: boolean;
 }
 
 /** What happens. Whatever is absent does not happen. */
@@ -245,6 +266,7 @@ export interface Happened {
   /** The unmatched payment that is matched now. */
   rematches?: number;
   keepsAnswer?: boolean;
+  warns?: string[];
   publishes?: string[];
 }
 
@@ -283,8 +305,12 @@ export function processStoredWithout(column: 'trans_id' | 'amount_minor' | 'cont
   notificationOf({ ...storedRow(notificationFrom({}), null), [column]: null }, methodCodeOf({}));
 }
 
-function locksOf({ locks, namedAccountId }: ReturnType<typeof manualPaymentToPost>) {
-  return { names: locks, account: accountNameOf(namedAccountId) };
+function locksOf({ locks, sharedLocks, namedAccountId }: ReturnType<typeof manualPaymentToPost>) {
+  return {
+    names: locks,
+    ...(sharedLocks.length > 0 && { shared: sharedLocks }),
+    account: accountNameOf(namedAccountId),
+  };
 }
 
 function decideReport(known: Report) {
@@ -298,7 +324,7 @@ function decideReport(known: Report) {
     newIds: NEW_IDS,
     known: {
       ...UNKNOWN_TRANSACTION,
-      payments: payments.map(knownPayment),
+      ...knownPayments(payments),
       notifications: [...earlier, ...storedWords(known)].map(knownNotification),
     },
     methods: paymentMethods(),
@@ -339,15 +365,15 @@ function decideRecording(known: Recording) {
   const reads: PostingReads = {
     newIds: NEW_IDS,
     known: {
-      payments: payments.map(knownPayment),
-      similar: [],
+      ...knownPayments(payments),
       notifications: earlier.map(knownNotification),
       statementId: onStatement ?? null,
     },
     methods: paymentMethods(),
     match: NO_MATCH,
     suggestedCustomerIds: [],
-    alike: [],
+    alike: (known.alike ?? []).map((id) => knownPayment({ id })),
+    cashInHandMinor: known.cashInHand === undefined ? undefined : minor(known.cashInHand),
     ...(sameExternalId && { sameExternalId: knownPayment({ kind: 'manual', ...sameExternalId }) }),
     ...(known.idempotencyKey === 'answered' && { answer: { status: 201, answer: '{"id":41}' } }),
     ...(known.idempotencyKey === 'used with another body' && { answer: usedWithAnotherBody() }),
@@ -422,6 +448,7 @@ function happened(
   if (payments.length > 1 || notifications.length + (stored ? 1 : 0) > 1)
     throw new Error('A decision writes at most one payment and one notification.');
   const [payment] = payments;
+  const warnings = warningsOf(decision.result);
   const [outcome = stored?.outcome] = notifications.map(outcomeOf);
   const result = resultOf(decision.result, outcome);
   return {
@@ -440,6 +467,7 @@ function happened(
     ...(stored && { stores: `the outcome of notification ${stored.id}` as const }),
     ...(repeatedAfterReversal && { flagsFirstNotification: true }),
     ...(answers.length > 0 && { keepsAnswer: true }),
+    ...(warnings.length > 0 && { warns: warnings }),
     ...(changes.length > 0 && { publishes: changes.map(({ type }) => type) }),
   };
 }
@@ -493,6 +521,11 @@ function refused(error: unknown): Happened {
   };
 }
 
+function warningsOf(result: ItemResult<Outcome>): string[] {
+  if ('error' in result || !('payment' in result.outcome)) return [];
+  return result.outcome.warnings.map(({ code }) => code);
+}
+
 function paymentOf(id: number | null): Pick<Happened, 'payment'> {
   if (id === null) return {};
   return { payment: id === NEW_PAYMENT ? 'new' : id };
@@ -528,6 +561,12 @@ function storedOutcome({ id, ...outcome }: StoredOutcome & { id: number }) {
 
 function notificationFrom(known: Report): Notification {
   const { form = 'call', time = TIME, answersRequest = false, storedAs } = known;
+  const readIn = (timeZone: string | null) => ({
+    timeZone,
+    transTime: timeZone === null ? new Date(time === 'not known' ? NOW : time) : NOW,
+    contentHash: hashOf('equal', timeZone),
+    flags: [...(known.parsedWith ?? []), ...(known.toAnotherBusiness ? ['other_short_code'] : [])],
+  });
   const notification: Notification = {
     provider: PROVIDER,
     methodCode: methodCodeOf(known),
@@ -535,18 +574,16 @@ function notificationFrom(known: Report): Notification {
     source: FORMS[form],
     providerStatementId: form === 'statement line' ? 31 : null,
     paymentRequestId: answersRequest ? 21 : null,
-    rawBody: '{"TransID":"SKB2XQ19ZT"}',
+    rawBody: JSON.stringify({ TransID: TRANSACTION, ...known.otherFields }),
     transId: TRANSACTION,
     amountMinor: minor(known.amount ?? 400),
-    contentHash: Buffer.from('equal'),
-    transTime: new Date(time === 'not known' ? NOW : time),
+    ...readIn(known.zone ?? null),
     providerSendsTime: known.withoutTimes !== true,
-    timeZone: null,
+    ...(known.withoutTimes !== true && { readIn }),
     businessShortCode: known.toAnotherBusiness ? '999999' : '600638',
     billRef: textTyped(known.typed ?? 'the number of A'),
     payer: numberOfPayer(known.payer ?? 'a stranger'),
     payerName: 'JANE DOE',
-    flags: [...(known.parsedWith ?? []), ...(known.toAnotherBusiness ? ['other_short_code'] : [])],
     stored: null,
     bothAreReal: false,
     acceptedPaymentId: null,
@@ -558,7 +595,16 @@ function notificationFrom(known: Report): Notification {
     { ...row, flags, ...(time === 'not known' && { trans_time: null }) },
     notification.methodCode,
   );
-  return { ...read, acceptedPaymentId: known.chosenPayment ?? null };
+  return {
+    ...read,
+    acceptedPaymentId: known.chosenPayment ?? null,
+    bothAreReal: known.bothAreReal ?? false,
+  };
+}
+
+/** The hash contains the time, which depends on the zone in which it was read. */
+function hashOf(fields: 'equal' | 'different', timeZone: string | null): Buffer {
+  return Buffer.from(`${fields}${timeZone ?? ''}`);
 }
 
 function methodCodeOf({ method }: Report): string {
@@ -676,10 +722,11 @@ function manualFrom({ by = 'an agent', on = 'A', method = 'cash', ...known }: Re
     amountMinor: minor(known.amount ?? 400),
     paymentMethodId: METHOD_IDS[method],
     transactionRef: known.reference === undefined ? TRANSACTION : known.reference,
-    paymentDate: '2026-11-01' as PlainDate,
-    bothAreReal: false,
+    paymentDate: (known.day ?? '2026-11-01') as PlainDate,
+    bothAreReal: known.bothAreReal ?? false,
     externalId: known.externalId ?? null,
     metadata: known.metadata ?? {},
+    ...(known.asksForChecks && { confirmation: null }),
   };
 }
 
@@ -703,6 +750,13 @@ function keepFrom({ idempotencyKey }: Recording) {
   return { key, status: 201, answerOf: ({ id }: { id: number }) => ({ id }) };
 }
 
+function knownPayments(words: PaymentWords[]): Pick<PostingReads['known'], 'payments' | 'similar'> {
+  return {
+    payments: words.filter(({ isSimilar }) => !isSimilar).map(knownPayment),
+    similar: words.filter(({ isSimilar }) => isSimilar).map(knownPayment),
+  };
+}
+
 function knownPayment(words: PaymentWords): KnownPayment {
   const { kind = 'manual', on = 'A', amount = 400, method = 'mobile money', recordedBy = 'an agent' } = words;
   const { role, permissions } = RECORDERS[recordedBy];
@@ -714,9 +768,9 @@ function knownPayment(words: PaymentWords): KnownPayment {
     customer_id: on === null ? null : ACCOUNTS[on].holder.id,
     amount_minor: Number(minor(amount)),
     payment_method_id: METHOD_IDS[method],
-    transaction_ref: TRANSACTION,
-    reference_key: TRANSACTION,
-    payment_date: TODAY,
+    transaction_ref: words.isSimilar ? SIMILAR_REFERENCE : TRANSACTION,
+    reference_key: words.isSimilar ? SIMILAR_REFERENCE : TRANSACTION,
+    payment_date: words.day ? (words.day as PlainDate) : TODAY,
     status: words.isReversed ? 'reversed' : on === null ? 'unmatched' : 'matched',
     source: kind === 'reported' ? FORMS[words.form ?? 'call'] : 'manual',
     match_method: words.assignedByStaff ? 'assigned' : null,
@@ -751,7 +805,7 @@ function knownNotification(words: EarlierWords): KnownNotification {
     trans_id: TRANSACTION,
     status: isProcessed ? 'processed' : was,
     outcome: isProcessed ? was : null,
-    content_hash: was === 'rejected' ? null : Buffer.from(fields),
+    content_hash: was === 'rejected' ? null : hashOf(fields, words.zone ?? null),
     amount_minor: Number(minor(words.amount ?? 400)),
     payment_id: words.payment ?? null,
     conflict_payment_id: words.conflictsWith ?? null,
@@ -761,7 +815,7 @@ function knownNotification(words: EarlierWords): KnownNotification {
     bill_ref: textTyped(words.typed ?? 'the number of A'),
     payer: numberOfPayer(words.payer ?? 'a stranger'),
     flags: words.parsedWith ?? [],
-    time_zone: null,
+    time_zone: words.zone ?? null,
   };
 }
 

@@ -442,6 +442,15 @@ describe('a notification that could not be posted at first', () => {
       again(differs()),
     ],
     [
+      'keeps the outcome that another transaction has stored since it was read',
+      {
+        storedAs: 'pending',
+        payments: [{ kind: 'reported' }],
+        earlier: [{ id: 50, was: 'matched', payment: 7, fields: 'equal' }],
+      },
+      { outcome: 'matched', payment: 7 },
+    ],
+    [
       'differs from a later one that was posted first',
       {
         storedAs: 'pending',
@@ -867,6 +876,123 @@ describe('a payment that answers a payment request', () => {
         earlier: [{ was: 'matched', payment: 7 }],
       },
       repeated({ payment: 7, flags: ['repeated_after_reversal'] }),
+    ],
+  ])('%s', check);
+});
+
+describe('a call whose provider has another time zone in the settings than before', () => {
+  const POSTED: Pick<Report, 'zone' | 'payments'> = { zone: 'UTC', payments: [{ kind: 'reported' }] };
+
+  it.each<Case>([
+    [
+      'is acknowledged if the fields are equal to those of the first call in the zone of that call',
+      { ...POSTED, earlier: [{ was: 'matched', payment: 7, fields: 'equal' }] },
+      { outcome: 'repeated', payment: 7 },
+    ],
+    [
+      'is read in its own zone if only another provider has reported the transaction id before',
+      {
+        ...POSTED,
+        earlier: [
+          { was: 'matched', payment: 6, fields: 'equal', ofOtherProvider: true },
+          { was: 'matched', payment: 7, fields: 'equal', zone: 'UTC' },
+        ],
+      },
+      { outcome: 'repeated', payment: 7 },
+    ],
+    [
+      'is read in its own zone if the call before could not be read',
+      {
+        ...POSTED,
+        earlier: [{ was: 'rejected' }, { was: 'matched', payment: 7, fields: 'equal', zone: 'UTC' }],
+      },
+      { outcome: 'repeated', payment: 7 },
+    ],
+    [
+      'is read in its own zone if a pull found the payment first',
+      {
+        ...POSTED,
+        earlier: [
+          { was: 'matched', payment: 7, form: 'pulled payment', fields: 'equal' },
+          { was: 'repeated', payment: 7, fields: 'equal', zone: 'UTC' },
+        ],
+      },
+      { outcome: 'repeated', payment: 7 },
+    ],
+    [
+      'is read in its own zone if the answer to a payment request came first',
+      {
+        ...POSTED,
+        earlier: [
+          { was: 'matched', payment: 7, answersRequest: true, fields: 'equal' },
+          { was: 'repeated', payment: 7, fields: 'equal', zone: 'UTC' },
+        ],
+      },
+      { outcome: 'repeated', payment: 7 },
+    ],
+  ])('%s', check);
+
+  it.each<[what: string, given: Report]>([
+    ['a pulled payment', { form: 'pulled payment' }],
+    ['the answer to a payment request', { answersRequest: true }],
+  ])('does not change the zone of %s, whose times always have the zone of the API', (_what, given) => {
+    const earlier: Report['earlier'] = [{ was: 'matched', payment: 7, fields: 'equal', zone: 'UTC' }];
+    expect(report({ ...given, payments: [{ kind: 'reported' }], earlier })).toEqual(repeated({ payment: 7 }));
+  });
+});
+
+describe('a transaction that staff recorded under a similar reference', () => {
+  const SIMILAR: Pick<Report, 'payments'> = { payments: [{ isSimilar: true }] };
+  const TWO: Pick<Report, 'payments'> = {
+    payments: [
+      { id: 8, isSimilar: true },
+      { id: 7, isSimilar: true },
+    ],
+  };
+  const isInConflict = (id: number) => conflict(id, { flags: ['similar_reference'] });
+
+  it.each<Case>([
+    ['is a flagged conflict that credits nothing', SIMILAR, isInConflict(7)],
+    ['is a conflict with the first of two such payments', TWO, isInConflict(7)],
+    [
+      'is linked to the payment that staff choose in the conflict',
+      { ...SIMILAR, storedAs: 'conflict', storedFlags: ['similar_reference'], chosenPayment: 7 },
+      again(linked(7)),
+    ],
+    [
+      'is linked to the second of two such payments if staff choose it',
+      { ...TWO, storedAs: 'conflict', chosenPayment: 8 },
+      again(linked(8)),
+    ],
+    [
+      'is posted if staff decide in the conflict that both payments are real',
+      { ...SIMILAR, storedAs: 'conflict', storedFlags: ['similar_reference'], bothAreReal: true },
+      again(matched('A', 'account_number')),
+    ],
+    [
+      'is linked to the payment with its own reference if there is one, too',
+      { payments: [{ id: 6, isSimilar: true }, { id: 7 }] },
+      linked(7),
+    ],
+    [
+      'is posted if the amounts differ',
+      { payments: [{ isSimilar: true, amount: 450 }] },
+      matched('A', 'account_number'),
+    ],
+    [
+      'is in conflict with a payment of three business days later',
+      { time: '2026-11-01T21:00:00Z', payments: [{ isSimilar: true, day: '2026-11-05' }] },
+      isInConflict(7),
+    ],
+    [
+      'is posted if the payment is of four business days later',
+      { time: '2026-11-01T20:59:59Z', payments: [{ isSimilar: true, day: '2026-11-05' }] },
+      matched('A', 'account_number'),
+    ],
+    [
+      'is posted if the provider has reported the payment with the similar reference, too',
+      { payments: [{ isSimilar: true, kind: 'linked', transactionId: 'SKB2XQI9ZT' }] },
+      matched('A', 'account_number'),
     ],
   ])('%s', check);
 });
@@ -1422,6 +1548,17 @@ describe('the locks of a notification', () => {
     expect(locksOfReport({ typed: 'the number of A', toAnotherBusiness: true }).account).toBeUndefined();
   });
 
+  it('exclude payments whose reference is another id in the report, or similar to it', () => {
+    expect(locksOfReport({ otherFields: { bank: 'FT263O5ABCDE' } })).toMatchObject({
+      names: ['payment reference SKB2XQ19ZT'],
+      shared: ['payment reference FT263O5ABCDE', 'payment reference FT26305ABCDE'],
+    });
+    expect(locksOfReport({ otherFields: { copy: 'SKB2XQI9ZT' } })).toMatchObject({
+      names: ['payment reference SKB2XQ19ZT'],
+      shared: ['payment reference SKB2XQI9ZT'],
+    });
+  });
+
   it('name the account of the payment request that the payment answers', () => {
     expect(locksOfReport({ typed: 'the number of A', answersRequest: true }).account).toBe('A');
   });
@@ -1484,7 +1621,7 @@ describe('the reports of one transaction', () => {
     const moment = '2026-11-02T08:00:00.000Z';
     const payment = {
       ...{ status: 'unmatched', provider: 'mobilemoney', source: 'webhook', reconciliation_id: null },
-      ...{ created_at: moment, updated_at: moment },
+      ...{ created_at: moment, updated_at: moment, awaits_approval: false },
     } as KnownPayment;
     expect(isUntouched(payment)).toBe(true);
     const changes: Partial<KnownPayment>[] = [
@@ -1493,6 +1630,7 @@ describe('the reports of one transaction', () => {
       { source: 'manual' },
       { reconciliation_id: 3 },
       { updated_at: '2026-11-02T08:00:00.001Z' },
+      { awaits_approval: true },
     ];
     for (const change of changes) expect(isUntouched({ ...payment, ...change })).toBe(false);
   });

@@ -111,11 +111,10 @@ export function decideNotification(
   const ownPayment = known.payments.find(
     (one) => one.provider === provider && one.provider_trans_id === transId,
   );
-  if (!stored && others.some(({ content_hash: hash }) => hash?.equals(notification.contentHash))) {
+  const same = others.find(({ content_hash: hash }) => hash?.equals(notification.contentHash));
+  if (same && !stored) {
     const result = { outcome: { outcome: 'repeated' as const, paymentId: ownPayment?.id ?? null } };
-    const same = others.find(({ content_hash: hash }) => hash?.equals(notification.contentHash));
-    const isAfterReversal = ownPayment?.status === 'reversed';
-    return { result, ...(same && isAfterReversal && { repeatedAfterReversal: [same.id] }) };
+    return { result, ...(ownPayment?.status === 'reversed' && { repeatedAfterReversal: [same.id] }) };
   }
 
   const flags = notification.flags.filter((flag) => !DECISION_FLAGS.has(flag));
@@ -311,7 +310,7 @@ function conflictOf(
  * since then, and the repeat would differ.
  */
 function inZoneOfFirstCall(notification: Notification, known: readonly KnownNotification[]): Notification {
-  const { provider, source, paymentRequestId, timeZone, readIn } = notification;
+  const { provider, source, paymentRequestId, readIn } = notification;
   if (source !== 'webhook' || paymentRequestId !== null || !readIn) return notification;
   const first = known.find(
     (one) =>
@@ -320,9 +319,7 @@ function inZoneOfFirstCall(notification: Notification, known: readonly KnownNoti
       one.payment_request_id === null &&
       one.status !== 'rejected',
   );
-  return first && first.time_zone !== timeZone
-    ? { ...notification, ...readIn(first.time_zone) }
-    : notification;
+  return first ? { ...notification, ...readIn(first.time_zone) } : notification;
 }
 
 /** The columns of a notification with the data that the provider reported. */
