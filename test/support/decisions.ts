@@ -235,6 +235,8 @@ export interface Recording {
   /** The ids of payments on the account with the same amount and day. */
   alike?: number[];
   cashInHand?: number;
+  cashCeiling?: number;
+  hasNoCashMethod?: boolean;
   /** The request asks for checks, and confirms nothing yet. */
   asksForChecks?: boolean;
 }
@@ -369,16 +371,17 @@ function decideRecording(known: Recording) {
       notifications: earlier.map(knownNotification),
       statementId: onStatement ?? null,
     },
-    methods: paymentMethods(),
+    methods: paymentMethods().filter(({ cash }) => !(cash && known.hasNoCashMethod)),
     match: NO_MATCH,
     suggestedCustomerIds: [],
     alike: (known.alike ?? []).map((id) => knownPayment({ id })),
-    cashInHandMinor: known.cashInHand === undefined ? undefined : minor(known.cashInHand),
+    cashInHandMinor: optionalMinor(known.cashInHand),
     ...(sameExternalId && { sameExternalId: knownPayment({ kind: 'manual', ...sameExternalId }) }),
     ...(known.idempotencyKey === 'answered' && { answer: { status: 201, answer: '{"id":41}' } }),
     ...(known.idempotencyKey === 'used with another body' && { answer: usedWithAnotherBody() }),
   };
-  return settle((earlier) => decideManual(manual, keepFrom(known), reads, earlier, SETTINGS), account, known);
+  const settings = { ...SETTINGS, cashCeilingMinor: optionalMinor(known.cashCeiling) };
+  return settle((earlier) => decideManual(manual, keepFrom(known), reads, earlier, settings), account, known);
 }
 
 type NotificationToInsert = ReturnType<typeof rowsOf>['notifications'][number];
@@ -877,6 +880,10 @@ function accountNameOf(id: number | null): AccountName | undefined {
 function nameOf(id: number): AccountName {
   for (const name of ['A', 'A2', 'B'] as const) if (ACCOUNTS[name].id === id) return name;
   throw new Error(`There is no account ${id} in the tests of decisions.`);
+}
+
+function optionalMinor(shillings: number | undefined): Minor | undefined {
+  return shillings === undefined ? undefined : minor(shillings);
 }
 
 function minor(shillings: number): Minor {

@@ -134,7 +134,11 @@ describe('a manual payment', () => {
     [
       'can bring an account to the largest amount',
       { amount: 399.99, accounts: { A: { paid: 9_999_999_999_600 } } },
-      recorded('A', { ledger: { clearing: 399.99, customer_credit: -399.99 }, accountBecomes: 'completed' }),
+      recorded('A', {
+        ledger: { clearing: 399.99, customer_credit: -399.99 },
+        accountBecomes: 'completed',
+        warns: ['above_balance'],
+      }),
     ],
     [
       'is refused if it would bring its account to 10^15 minor units',
@@ -304,6 +308,117 @@ describe('a manual payment whose transaction a provider has reported', () => {
       recordedAgain(),
     ],
   ])('%s', check);
+});
+
+describe('a manual payment of an agent', () => {
+  it.each<Case>([
+    ['is recorded for a day of a week ago', { day: '2026-10-26' }, recorded('A')],
+    [
+      'is refused for an earlier day',
+      { day: '2026-10-25' },
+      invalid(
+        'paymentDate',
+        'must not be before 2026-10-26: agents can record payments of today and of the 7 days before',
+      ),
+    ],
+    [
+      'is refused if it is not cash, with the methods for cash',
+      { method: 'mobile money' },
+      invalid(
+        'paymentMethodId',
+        'must refer to a payment method for cash: agents record only cash; possible are 2 (Cash)',
+      ),
+    ],
+    [
+      'is refused if the company has no method for cash',
+      { method: 'mobile money', hasNoCashMethod: true },
+      invalid(
+        'paymentMethodId',
+        'must refer to a payment method for cash: agents record only cash; possible are none',
+      ),
+    ],
+    [
+      'has limits that are not for others',
+      { by: 'a manager', method: 'mobile money', day: '2026-01-01' },
+      recorded('A'),
+    ],
+  ])('%s', check);
+});
+
+describe('a manual payment whose reference is similar to that of another payment', () => {
+  const REPORTED: Pick<Recording, 'payments'> = {
+    payments: [{ kind: 'reported', isSimilar: true, transactionId: 'SKB2XQI9ZT' }],
+  };
+  const isReported = (advice: string): Happened => ({
+    outcome: 'refused',
+    refusal: 'DUPLICATE_ENTRY',
+    details: { resource: 'payment', field: 'transactionRef', id: 7 },
+    says: expect.stringMatching(new RegExp(`^The provider has reported SKB2XQI9ZT, .*${advice}`)),
+  });
+
+  it.each(MAY_ASSIGN)('is refused, and %s can say that both are real', (by) => {
+    expect(record({ ...REPORTED, by })).toEqual(isReported('send bothAreReal: true'));
+    expect(record({ ...REPORTED, by, bothAreReal: true })).toEqual(recorded('A'));
+  });
+
+  it.each(MAY_NOT_ASSIGN)('is refused, and %s cannot say that both are real', (by) => {
+    for (const bothAreReal of [false, true])
+      expect(record({ ...REPORTED, by, bothAreReal })).toEqual(isReported('ask finance'));
+  });
+
+  it.each<Case>([
+    [
+      'is recorded if staff recorded the other payment, too',
+      { payments: [{ isSimilar: true }] },
+      recorded('A'),
+    ],
+    [
+      'is recorded if the amounts differ',
+      { payments: [{ kind: 'reported', isSimilar: true, amount: 450 }] },
+      recorded('A'),
+    ],
+    [
+      'is recorded again after the reversal of its own payment',
+      {
+        by: 'a user of finance',
+        payments: [
+          { kind: 'reported', isReversed: true, method: 'cash' },
+          { id: 8, kind: 'reported', isSimilar: true },
+        ],
+        earlier: [{ was: 'matched', payment: 7 }],
+      },
+      recordedAgain(),
+    ],
+  ])('%s', check);
+});
+
+describe('an unusual manual payment', () => {
+  const ABOVE_BALANCE: Recording = { by: 'a user of finance', amount: 1_100 };
+
+  it.each<[statement: string, known: Recording, warns: string[]]>([
+    ['is recorded with a warning if it is above the balance', ABOVE_BALANCE, ['above_balance']],
+    ['is recorded with a warning if another payment is like it', { alike: [6] }, ['same_payment']],
+    [
+      'is recorded with a warning about the cash of its recorder, also if the request asks for checks',
+      { cashInHand: 601, cashCeiling: 1_000, asksForChecks: true },
+      ['cash_above_ceiling'],
+    ],
+    [
+      'is recorded with all warnings',
+      { ...ABOVE_BALANCE, alike: [6], cashInHand: 601, cashCeiling: 1_000 },
+      ['above_balance', 'same_payment', 'cash_above_ceiling'],
+    ],
+  ])('%s', (_statement, known, warns) => {
+    expect(record(known)).toMatchObject({ outcome: 'recorded', warns });
+  });
+
+  it('is not recorded if the request asks for checks, until its warnings are confirmed', () => {
+    expect(record({ ...ABOVE_BALANCE, asksForChecks: true })).toMatchObject({
+      outcome: 'refused',
+      refusal: 'VALIDATION_ERROR',
+      details: { balance: 1_000, credit: 0, warnings: [{ code: 'above_balance' }] },
+    });
+  });
 });
 
 describe('a manual payment whose reference is on a statement of the provider', () => {
@@ -590,6 +705,13 @@ describe('the locks of a manual payment', () => {
     ],
   ])('%s', (_statement, known, names) => {
     expect(locksOfRecording(known)).toEqual({ names, account: 'A' });
+  });
+
+  it('exclude payments whose reference is contained in its own', () => {
+    expect(locksOfRecording({ reference: 'SKB2XQ19ZT Confirmed.' })).toMatchObject({
+      names: ['payment reference SKB2XQ19ZTCONFIRMED.', expect.any(String)],
+      shared: ['payment reference SKB2XQ19ZT'],
+    });
   });
 });
 
