@@ -35,6 +35,7 @@ import {
   notificationToPost,
 } from '../../src/payments/notifications/rules.ts';
 import {
+  changeablePayments,
   type KnownNotification,
   type KnownPayment,
   type PostedSoFar,
@@ -264,7 +265,8 @@ export interface Happened {
   givesTransactionTo?: number;
   takesTransactionFrom?: number;
   stores?: 'a notification' | `the outcome of notification ${number}`;
-  flagsFirstNotification?: boolean;
+  /** The stored notifications that get a flag. */
+  flagsNotifications?: number[];
   /** The unmatched payment that is matched now. */
   rematches?: number;
   keepsAnswer?: boolean;
@@ -302,20 +304,37 @@ export function locksOfRecording(known: Recording) {
   return locksOf(manualPaymentToPost(manualFrom(known), keepFrom(known)));
 }
 
+/** The ids of the known payments that the decision can change. */
+export function changeableByReport(known: Report): number[] {
+  const { notification, reads } = readsOfReport(known);
+  return changeablePayments(notificationToPost(notification, REGION), reads.known, reads.match);
+}
+
+export function changeableByRecording(known: Recording): number[] {
+  const { manual, reads } = readsOfRecording(known);
+  return changeablePayments(manualPaymentToPost(manual), reads.known, reads.match);
+}
+
 /** Reads a stored notification that lacks one of the columns that the parsing of a body fills. */
 export function processStoredWithout(column: 'trans_id' | 'amount_minor' | 'content_hash'): void {
   notificationOf({ ...storedRow(notificationFrom({}), null), [column]: null }, methodCodeOf({}));
 }
 
-function locksOf({ locks, sharedLocks, namedAccountId }: ReturnType<typeof manualPaymentToPost>) {
+function locksOf({ locks, sharedLocks, otherKeys, namedAccountId }: ReturnType<typeof manualPaymentToPost>) {
   return {
     names: locks,
+    ...(otherKeys.length > 0 && { otherIds: otherKeys }),
     ...(sharedLocks.length > 0 && { shared: sharedLocks }),
     account: accountNameOf(namedAccountId),
   };
 }
 
 function decideReport(known: Report) {
+  const { notification, reads, account } = readsOfReport(known);
+  return settle((earlier) => decideNotification(notification, reads, earlier, SETTINGS), account, known);
+}
+
+function readsOfReport(known: Report) {
   const { accounts = {}, payments = [], earlier = [] } = known;
   const notification = notificationFrom(known);
   const { interpretations } = notificationToPost(notification, REGION);
@@ -337,7 +356,7 @@ function decideReport(known: Report) {
         : [],
     alike: [],
   };
-  return settle((earlier) => decideNotification(notification, reads, earlier, SETTINGS), account, known);
+  return { notification, reads, account };
 }
 
 /** The notification itself, if it is stored already. */
@@ -361,6 +380,12 @@ function storedWords({
 }
 
 function decideRecording(known: Recording) {
+  const { manual, reads, account } = readsOfRecording(known);
+  const settings = { ...SETTINGS, cashCeilingMinor: optionalMinor(known.cashCeiling) };
+  return settle((earlier) => decideManual(manual, keepFrom(known), reads, earlier, settings), account, known);
+}
+
+function readsOfRecording(known: Recording) {
   const { accounts = {}, payments = [], earlier = [], on = 'A', onStatement, sameExternalId } = known;
   const manual = manualFrom(known);
   const account = on === 'an unknown account' ? undefined : accountRow(on, accounts);
@@ -380,8 +405,7 @@ function decideRecording(known: Recording) {
     ...(known.idempotencyKey === 'answered' && { answer: { status: 201, answer: '{"id":41}' } }),
     ...(known.idempotencyKey === 'used with another body' && { answer: usedWithAnotherBody() }),
   };
-  const settings = { ...SETTINGS, cashCeilingMinor: optionalMinor(known.cashCeiling) };
-  return settle((earlier) => decideManual(manual, keepFrom(known), reads, earlier, settings), account, known);
+  return { manual, reads, account };
 }
 
 type NotificationToInsert = ReturnType<typeof rowsOf>['notifications'][number];
@@ -468,7 +492,7 @@ function happened(
     ...changeOf(decision, known),
     ...(notifications.length > 0 && { stores: 'a notification' }),
     ...(stored && { stores: `the outcome of notification ${stored.id}` as const }),
-    ...(repeatedAfterReversal && { flagsFirstNotification: true }),
+    ...(repeatedAfterReversal && { flagsNotifications: repeatedAfterReversal }),
     ...(answers.length > 0 && { keepsAnswer: true }),
     ...(warnings.length > 0 && { warns: warnings }),
     ...(changes.length > 0 && { publishes: changes.map(({ type }) => type) }),
@@ -541,7 +565,13 @@ function rowsOf({ rows, event, payments = [], notifications: [outcome] = [] }: D
     payments: all.flatMap((one) => one.payments ?? []),
     notifications: all.flatMap((one) => one.notifications ?? []).map(withoutId),
     stored: outcome && storedOutcome(outcome),
-    link: link && { id: link.id, provider: link.provider, transId: link.provider_trans_id },
+    link: link && {
+      id: link.id,
+      provider: link.provider,
+      transId: link.provider_trans_id,
+      reference: link.reference_key,
+      matchMethod: link.match_method,
+    },
     changes: all.flatMap(({ changes = [] }) => changes),
     answers: all.flatMap(({ idempotency_keys: keys = [] }) => keys),
     money: event && {
@@ -600,8 +630,8 @@ function notificationFrom(known: Report): Notification {
   );
   return {
     ...read,
-    acceptedPaymentId: known.chosenPayment ?? null,
-    bothAreReal: known.bothAreReal ?? false,
+    ...(known.chosenPayment !== undefined && { acceptedPaymentId: known.chosenPayment }),
+    ...(known.bothAreReal && { bothAreReal: true }),
   };
 }
 

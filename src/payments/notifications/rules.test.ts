@@ -385,7 +385,7 @@ describe('a transaction that was reported before', () => {
     [
       'is not credited again after the reversal of its payment, and the first notification is flagged',
       { ...REVERSED, earlier: [{ was: 'matched', payment: 7, fields: 'equal' }] },
-      { outcome: 'repeated', payment: 7, flagsFirstNotification: true },
+      { outcome: 'repeated', payment: 7, flagsNotifications: [10] },
     ],
     [
       'is not credited again after the reversal of its payment if a field differs, and has both flags',
@@ -570,6 +570,37 @@ describe('a payment that is reported in two forms', () => {
         earlier: [{ was: 'matched', payment: 7 }],
       },
       repeated({ payment: 7, ...AFTER_REVERSAL }),
+    ],
+    [
+      'is posted once if the books have its payment from a statement without a stored line',
+      { payments: [{ kind: 'reported', form: 'statement line' }] },
+      repeated({ payment: 7 }),
+    ],
+    [
+      'is posted once if a pull finds it, and its notification is not stored',
+      { form: 'pulled payment', payments: [{ kind: 'reported' }] },
+      repeated({ payment: 7 }),
+    ],
+    [
+      'differs if the books have its payment with another amount, and no report of it is stored',
+      { amount: 450, payments: [{ kind: 'reported', form: 'statement line' }] },
+      differs({ payment: 7 }),
+    ],
+    [
+      'differs if both are calls, and the first one is not stored',
+      { payments: [{ kind: 'reported' }] },
+      differs({ payment: 7 }),
+    ],
+    [
+      'is compared only with the reports of its payment, not with one that waits to be posted',
+      {
+        payments: [{ kind: 'reported', form: 'pulled payment' }],
+        earlier: [
+          { was: 'matched', payment: 7, form: 'pulled payment' },
+          { id: 11, was: 'pending', amount: 450 },
+        ],
+      },
+      repeated({ payment: 7 }),
     ],
     [
       'is posted once if it is retried after a pull has found it',
@@ -775,6 +806,19 @@ describe('an unmatched payment whose repeat discloses more', () => {
       repeated({ payment: 7, flags: ['repeated_after_reversal'] }),
     ],
   ])('%s', check);
+
+  it('has in its history how it was matched', () => {
+    expect(rowsOfReport(KNOWN).changes).toMatchObject([
+      {
+        action: 'payment.assign',
+        resource_id: 7,
+        account_id: 138,
+        before: { status: 'unmatched', accountId: null },
+        after: { status: 'matched', accountId: 138, matchMethod: 'payer_phone' },
+        data: { accountId: 138, amountMinor: 40_000 },
+      },
+    ]);
+  });
 });
 
 describe('a payment that answers a payment request', () => {
@@ -805,6 +849,16 @@ describe('a payment that answers a payment request', () => {
     [
       'is posted from its notification while the outcome of the request waits to be posted',
       { earlier: [{ was: 'pending', ...ANSWER }] },
+      matched('A', 'account_number'),
+    ],
+    [
+      'is posted from its notification while the outcome waits, also after a notification that differed',
+      {
+        earlier: [
+          { was: 'pending', ...ANSWER },
+          { id: 11, was: 'differs', amount: 450 },
+        ],
+      },
       matched('A', 'account_number'),
     ],
     [
@@ -913,7 +967,7 @@ describe('a call whose provider has another time zone in the settings than befor
       {
         ...POSTED,
         earlier: [
-          { was: 'matched', payment: 7, form: 'pulled payment', fields: 'equal' },
+          { was: 'matched', payment: 7, form: 'pulled payment' },
           { was: 'repeated', payment: 7, fields: 'equal', zone: 'UTC' },
         ],
       },
@@ -924,7 +978,7 @@ describe('a call whose provider has another time zone in the settings than befor
       {
         ...POSTED,
         earlier: [
-          { was: 'matched', payment: 7, answersRequest: true, fields: 'equal' },
+          { was: 'matched', payment: 7, answersRequest: true },
           { was: 'repeated', payment: 7, fields: 'equal', zone: 'UTC' },
         ],
       },
@@ -953,6 +1007,11 @@ describe('a transaction that staff recorded under a similar reference', () => {
 
   it.each<Case>([
     ['is a flagged conflict that credits nothing', SIMILAR, isInConflict(7)],
+    [
+      'is a flagged conflict, too, if it could not be posted at first',
+      { ...SIMILAR, storedAs: 'pending' },
+      again(isInConflict(7)),
+    ],
     ['is a conflict with the first of two such payments', TWO, isInConflict(7)],
     [
       'is linked to the payment that staff choose in the conflict',
@@ -1493,7 +1552,13 @@ describe('the rows of a notification', () => {
     const { link, changes, notifications, payments } = rowsOfReport({
       payments: [{ assignedByStaff: true }],
     });
-    expect(link).toEqual({ id: 7, provider: 'mobilemoney', transId: TRANSACTION });
+    expect(link).toEqual({
+      id: 7,
+      provider: 'mobilemoney',
+      transId: TRANSACTION,
+      reference: TRANSACTION,
+      matchMethod: 'manual_entry',
+    });
     expect(payments).toEqual([]);
     expect(notifications).toEqual([{ ...NOTIFICATION, outcome: 'linked', payment_id: 7 }]);
     expect(changes).toEqual([
@@ -1508,6 +1573,18 @@ describe('the rows of a notification', () => {
         data: { accountId: 1, amountMinor: 40_000n },
       },
     ]);
+  });
+});
+
+describe('the rows of a link', () => {
+  it('give the payment the id of the transaction as its reference, if it had a similar one', () => {
+    const payments: Report['payments'] = [{ isSimilar: true }];
+    const { link } = rowsOfReport({ storedAs: 'conflict', chosenPayment: 7, payments });
+    expect(link).toMatchObject({ id: 7, reference: TRANSACTION });
+  });
+
+  it('name no method of matching if the payment has no account', () => {
+    expect(rowsOfReport({ payments: [{ on: null }] }).link).toMatchObject({ id: 7, matchMethod: null });
   });
 });
 
@@ -1551,6 +1628,7 @@ describe('the locks of a notification', () => {
   it('exclude payments whose reference is another id in the report, or similar to it', () => {
     expect(locksOfReport({ otherFields: { bank: 'FT263O5ABCDE' } })).toMatchObject({
       names: ['payment reference SKB2XQ19ZT'],
+      otherIds: ['FT263O5ABCDE'],
       shared: ['payment reference FT263O5ABCDE', 'payment reference FT26305ABCDE'],
     });
     expect(locksOfReport({ otherFields: { copy: 'SKB2XQI9ZT' } })).toMatchObject({

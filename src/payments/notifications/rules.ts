@@ -399,11 +399,11 @@ function rematch(
   { match }: PostingReads,
   { books }: PostedSoFar,
 ): Decision | undefined {
-  const account = match.accountId === null ? undefined : runningBooksOf(books, match.accountId);
-  if (match.accountId === null || !account || !hasRoomFor(account, BigInt(payment.amount_minor)))
-    return undefined;
-  const { id: paymentId, amount_minor: amountMinor } = payment;
   const { accountId } = match;
+  if (accountId === null) return undefined;
+  const { id: paymentId, amount_minor: amountMinor } = payment;
+  const account = runningBooksOf(books, accountId);
+  if (!account || !hasRoomFor(account, BigInt(amountMinor))) return undefined;
   const actor = providerActor(notification.provider);
   const columns = matchOf(notification, accountId, match);
   const { match_method: matchMethod } = columns;
@@ -419,7 +419,7 @@ function rematch(
   const { rows, ...decision } = repeat;
   return {
     ...decision,
-    event: { ...moved, rows: { ...rows, changes: [...(rows?.changes ?? []), change] } },
+    event: { ...moved, rows: { ...rows, changes: [change] } },
     payments: [{ ...payment, account_id: accountId, status: 'matched', ...columns }],
   };
 }

@@ -852,9 +852,9 @@ describe('the warnings of a manual payment', () => {
       { code: 'same_payment', message: PAYMENT_WARNINGS.same_payment, paymentIds: [9, 8] },
     ]);
     expect(idsOf({}, stored, [alike({ id: 11 }), alike({ id: 12 })])).toEqual([12, 11, 9, 8]);
-    expect(found({ amountMinor: 700n }, stored).map(({ code }) => code)).toEqual([
-      'above_balance',
-      'same_payment',
+    expect(found({ amountMinor: 700n }, stored).map(({ code, paymentIds }) => [code, paymentIds])).toEqual([
+      ['above_balance', []],
+      ['same_payment', [9, 8]],
     ]);
   });
 

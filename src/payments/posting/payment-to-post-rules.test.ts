@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isOtherKey, otherKeysOf } from './payment-to-post-rules.ts';
+import { isOtherKey, missedInBatch, otherKeysOf } from './payment-to-post-rules.ts';
 
 describe('the other ids of a payment in its report', () => {
   const keysOf = (fields: Record<string, string>) =>
@@ -23,5 +23,36 @@ describe('the other ids of a payment in its report', () => {
     expect(isOtherKey('ACC10000012')).toBe(false);
     expect(isOtherKey('THANKS')).toBe(false);
     expect(keysOf({ account: 'ACC10000012', bank: 'FT26305ABCDE' })).toEqual(['FT26305ABCDE']);
+  });
+});
+
+describe('the payments of a batch', () => {
+  /** The name for which each item of the batch has to wait. */
+  const missed = (...items: [locks: string[], sharedLocks?: string[]][]) => {
+    const batch = items.map(([locks, sharedLocks = []]) => ({ locks, sharedLocks }));
+    const waiting = missedInBatch(batch);
+    return batch.map((item) => (waiting.has(item) ? waiting.get(item) : 'is posted'));
+  };
+
+  it('are posted together if they have no name in common', () => {
+    expect(missed([['A']], [['B', 'C']], [[]], [[]])).toEqual([
+      'is posted',
+      'is posted',
+      'is posted',
+      'is posted',
+    ]);
+  });
+
+  it('wait for an earlier one that has one of their names', () => {
+    expect(missed([['A', 'B']], [['C', 'B']], [['C']])).toEqual(['is posted', 'B', 'C']);
+  });
+
+  it('wait if their own name is an id that an earlier one contains, or the other way round', () => {
+    expect(missed([['A'], ['B']], [['B']])).toEqual(['is posted', 'B']);
+    expect(missed([['B']], [['A'], ['B']])).toEqual(['is posted', 'B']);
+  });
+
+  it('do not wait for each other if they only contain the same word', () => {
+    expect(missed([['A'], ['WORD']], [['B'], ['WORD']])).toEqual(['is posted', 'is posted']);
   });
 });

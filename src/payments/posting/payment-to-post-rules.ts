@@ -99,10 +99,12 @@ export type PaymentToPost = {
  * The payments that leave a batch because an earlier payment of the batch has the same name, with this name. Shared names exclude
  * only payments that do not share them.
  */
-export function missedInBatch(items: readonly PaymentToPost[]): Map<PaymentToPost, string> {
+export function missedInBatch<Item extends Pick<PaymentToPost, 'locks' | 'sharedLocks'>>(
+  items: readonly Item[],
+): Map<Item, string> {
   const taken = new Set<string>();
   const shared = new Set<string>();
-  const missed = new Map<PaymentToPost, string>();
+  const missed = new Map<Item, string>();
   for (const item of items) {
     const { locks, sharedLocks } = item;
     const common =
