@@ -8,6 +8,7 @@ import type { AccountEvent, Row } from './rules.ts';
 import {
   coverageOfRow,
   describeDays,
+  describeEnds,
   describeRow,
   describeRows,
   plainSpelling,
@@ -17,6 +18,7 @@ import {
 const day = (text: string) => text as PlainDate;
 const DAY = day('2026-11-02');
 const PLAIN = plainSpelling(2, 'en');
+const PLAIN_SWAHILI = plainSpelling(2, 'sw');
 
 /** A deposit of 20.00 and 10 instalments of 5.00. */
 const TERMS: Terms = {
@@ -68,8 +70,17 @@ const event: AccountEvent = {
   ledgerEventId: 3,
 };
 
+/** The amounts, numbers, days, accounts and methods in a text. Languages have them in a different order. */
+const figuresIn = (text: string) => text.match(/ACC\d+|Cash|\d[\d.,-]*\d|\d/g)?.sort();
+
+/** Expects a translation with the same figures. */
+function expectTranslation(inSwahili: string, inEnglish: string): void {
+  expect(inSwahili).not.toBe(inEnglish);
+  expect(figuresIn(inSwahili)).toEqual(figuresIn(inEnglish));
+}
+
 describe('the text of a row', () => {
-  it.each<[string, Partial<Row>]>([
+  const ROWS: [text: string, row: Partial<Row>][] = [
     ['Account opened: 1234.56 in total', { type: 'opened', event }],
     ['Deposit', { type: 'deposit', item: 0 }],
     ['Instalment 3 of 10', { type: 'instalment', item: 3 }],
@@ -89,8 +100,14 @@ describe('the text of a row', () => {
     ['Account cancelled', { type: 'cancelled', event }],
     ['1234.56 written off', { type: 'written_off', event }],
     ['Recovered: 1234.56 of the written-off amount', { type: 'recovery', money }],
-  ])('says what happened: %s', (text, fields) => {
+  ];
+
+  it.each(ROWS)('says what happened: %s', (text, fields) => {
     expect(describeRow(row(fields), TERMS, PLAIN)).toBe(text);
+  });
+
+  it.each(ROWS)('has the same figures in Swahili: %s', (text, fields) => {
+    expectTranslation(describeRow(row(fields), TERMS, PLAIN_SWAHILI), text);
   });
 
   it('is in Swahili on request', () => {
@@ -112,6 +129,18 @@ describe('the text of a row', () => {
   });
 });
 
+describe('the first and the last line of a file', () => {
+  it('say in both languages what their balances are', () => {
+    const { opening, closing } = describeEnds('en');
+    expect([opening, closing]).toEqual([
+      'Balances before this day',
+      'Balances at the end of this day, and sums of the period',
+    ]);
+    expectTranslation(describeEnds('sw').opening, opening);
+    expectTranslation(describeEnds('sw').closing, closing);
+  });
+});
+
 describe('the coverage', () => {
   const cover = (item: number, amountMinor: bigint, paymentDate = DAY): Cover => ({
     paymentId: 31,
@@ -122,8 +151,11 @@ describe('the coverage', () => {
     amountMinor,
   });
 
-  it.each<[string, Cover[], bigint, string]>([
-    ['no item', [], 0n, ''],
+  it('of a payment is empty without an item and credit', () => {
+    expect(coverageOfRow(row({}), TERMS, PLAIN)).toBe('');
+  });
+
+  const PAYMENTS: [what: string, covers: Cover[], creditMinor: bigint, text: string][] = [
     ['the deposit', [cover(0, 2000n)], 0n, 'deposit'],
     ['a part of the deposit', [cover(0, 1999n)], 0n, '19.99 of deposit'],
     ['one instalment', [cover(3, 500n)], 0n, 'instalment 3'],
@@ -149,16 +181,29 @@ describe('the coverage', () => {
     ],
     ['an instalment and credit', [cover(10, 500n)], 20n, 'instalment 10, 0.20 credit'],
     ['only credit', [], 20n, '0.20 credit'],
-  ])('of a payment names the items and the credit: %s', (_, covers, creditMinor, text) => {
+  ];
+
+  it.each(PAYMENTS)('of a payment names the items and the credit: %s', (_, covers, creditMinor, text) => {
     expect(coverageOfRow(row({ covers, creditMinor }), TERMS, PLAIN)).toBe(text);
   });
 
-  it.each<[string, Cover[]]>([
+  it.each(PAYMENTS)('of a payment has the same figures in Swahili: %s', (_, covers, creditMinor, text) => {
+    expectTranslation(coverageOfRow(row({ covers, creditMinor }), TERMS, PLAIN_SWAHILI), text);
+  });
+
+  const ITEMS: [text: string, covers: Cover[]][] = [
     ['open', []],
     ['paid 2026-11-02', [cover(3, 500n)]],
     ['paid 2026-11-09', [cover(3, 200n), cover(3, 300n, day('2026-11-09'))]],
     ['2.00 paid, 3.00 open', [cover(3, 100n), cover(3, 100n)]],
-  ])('of an item says how much is paid, and the day of the last payment: %s', (text, covers) => {
+  ];
+
+  it.each(ITEMS)('of an item has the same figures in Swahili: %s', (text, covers) => {
+    const item = row({ type: 'instalment', item: 3, amountMinor: 500n, covers });
+    expectTranslation(coverageOfRow(item, TERMS, PLAIN_SWAHILI), text);
+  });
+
+  it.each(ITEMS)('of an item says how much is paid, and the day of the last payment: %s', (text, covers) => {
     const item = row({ type: 'instalment', item: 3, amountMinor: 500n, covers });
     expect(coverageOfRow(item, TERMS, PLAIN)).toBe(text);
   });
@@ -232,6 +277,11 @@ describe('a line of several payments', () => {
     expect(describeRows([payments[0], byPhone], TERMS, printedSpelling(2, 'sw')).description).toBe(
       'Malipo 2 kwa Cash, Mobile money',
     );
+  });
+
+  it('is not possible for rows that are never folded', () => {
+    const rows: [Row, Row] = [row({ type: 'refund', money }), row({ type: 'refund', money })];
+    expect(() => describeRows(rows, TERMS, PLAIN)).toThrow('refund');
   });
 
   it('has the sum of recoveries', () => {
