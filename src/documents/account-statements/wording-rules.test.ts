@@ -254,8 +254,9 @@ describe('a printed run of instalments', () => {
     expect(describeRows(paid, TERMS, printed)).toEqual({ description, detail: 'paid 1 Nov – 3 Dec 2026' });
     const detail = '7.50 paid, 2.50 open';
     expect(describeRows([first, instalment(2, half)], TERMS, printed)).toEqual({ description, detail });
-    expect(describeRows([instalment(5), instalment(6)], TERMS, printedSpelling(2, 'sw'))).toEqual({
-      description: 'Awamu ya 5 hadi 6 kati ya 10: 2 × 5.00',
+    const open: [Row, Row, Row] = [instalment(5), instalment(6), instalment(7)];
+    expect(describeRows(open, TERMS, printedSpelling(2, 'sw'))).toEqual({
+      description: 'Awamu ya 5 hadi 7 kati ya 10: 3 × 5.00',
       detail: 'haijalipwa',
     });
   });
@@ -295,9 +296,10 @@ describe('a line of several payments', () => {
   it('has the first and the last day', () => {
     const days = (...texts: string[]) => describeDays(texts.map(day), printedSpelling(2, 'en'));
     expect(days('2026-11-02', '2026-11-02')).toBe('2 Nov 2026');
-    expect(days('2026-11-30', '2026-11-02')).toBe('2–30 Nov 2026');
+    expect(days('2026-11-30', '2026-11-02', '2026-11-09')).toBe('2–30 Nov 2026');
     expect(days('2026-11-30', '2026-12-02')).toBe('30 Nov – 2 Dec 2026');
     expect(days('2026-11-02', '2027-11-02')).toBe('2 Nov 2026 – 2 Nov 2027');
+    expect(describeDays([], PLAIN)).toBe('');
     expect(describeDays([day('2026-11-02'), day('2026-11-03')], PLAIN)).toBe('2026-11-02 – 2026-11-03');
   });
 });
