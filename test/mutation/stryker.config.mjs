@@ -23,6 +23,7 @@ export default {
   concurrency: 2,
   // A time-out counts as killed, so a busy machine must not cause any. Stryker ends most endless loops by their number of turns.
   timeoutMS: 120_000,
+  dryRunTimeoutMinutes: 30,
   tempDirName: '.stryker',
   reporters: ['clear-text', 'json'],
   clearTextReporter: { allowColor: false, logTests: false, reportTests: false },
