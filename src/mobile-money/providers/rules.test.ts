@@ -86,7 +86,8 @@ describe('a call of a provider', () => {
 
   it('has the time of its receipt if the provider sends no time', () => {
     const { readTime: _, ...withoutTime } = mobilemoney;
-    expect(read(withoutTime)).toMatchObject({ transTime: RECEIVED, flags: [] });
+    const received = { transTime: RECEIVED, flags: [], providerSendsTime: false };
+    expect(read(withoutTime)).toMatchObject(received);
   });
 
   it('has the time of its receipt, and a flag, if it is older than mobile money', () => {
