@@ -15,24 +15,15 @@ const SHORTER_THAN_EVENTS_MS = 20_000;
 
 describe.skipIf(!HAS_BROWSER)('the counts in the navigation', () => {
   const console = useConsole({ APPROVAL_LIMIT: '0', CASH_COUNTS: 'on' });
-  let accountId: number;
-  /** Another person gives cash to this agent. Two others have open opening counts. */
-  let receiver: string;
 
+  /** Two people have open opening counts. */
   beforeAll(async () => {
     if (!HAS_BROWSER) return;
     await newMistypedPayment(console);
     await newMistypedPayment(console);
-    accountId = (await newAccount(console)).id;
+    const { id: accountId } = await newAccount(console);
     const { id } = await console.call('POST', '/payments', { accountId, amount: 400, paymentMethodId: 2 });
     await console.call('POST', `/payments/${id}/reverse`, { reason: 'Entered twice' });
-    const [giver, agent] = [await newHolder(100), await newHolder(0)];
-    receiver = agent.email;
-    await (await postsAs(console, giver.email))('/cash/hand-overs', {
-      paymentMethodId: CASH,
-      toUserId: agent.id,
-      amount: 40,
-    });
     for (let others = 2; others > 0; others -= 1) await countFirst(await console.createUser('agent'), 5);
   });
 
@@ -45,6 +36,14 @@ describe.skipIf(!HAS_BROWSER)('the counts in the navigation', () => {
     const { id, holderId } = await countFirst(email, counted);
     await console.call('POST', `/cash/counts/${id}/confirm`, { isEarlierCash: true });
     return { email, id: holderId };
+  }
+
+  /** @returns the e-mail address of an agent to whom another person gives cash. */
+  async function newReceiver(): Promise<string> {
+    const [giver, agent] = [await newHolder(100), await newHolder(0)];
+    const handOver = { paymentMethodId: CASH, toUserId: agent.id, amount: 40 };
+    await (await postsAs(console, giver.email))('/cash/hand-overs', handOver);
+    return agent.email;
   }
 
   it('say how much work waits for the user, also to screen readers, on every page', async () => {
@@ -60,7 +59,7 @@ describe.skipIf(!HAS_BROWSER)('the counts in the navigation', () => {
     const ofRequester = await console.open('/find');
     await ofRequester.getByRole('link', { name: 'Unmatched, 2 waiting', exact: true }).waitFor();
     await ofRequester.getByRole('link', { name: 'Approvals', exact: true }).waitFor();
-    const ofAgent = await console.open('/find', { email: receiver });
+    const ofAgent = await console.open('/find', { email: await newReceiver() });
     await ofAgent.getByRole('link', { name: 'Cash, 1 waiting', exact: true }).waitFor();
     expect(await ofAgent.locator('.side .nav-count').allTextContents()).toEqual(['1']);
   });
@@ -76,7 +75,7 @@ describe.skipIf(!HAS_BROWSER)('the counts in the navigation', () => {
   });
 
   it('change soon after an agent, who does not see the event, has received cash', async () => {
-    const page = await console.open('/cash', { email: receiver });
+    const page = await console.open('/cash', { email: await newReceiver() });
     await page.getByRole('link', { name: 'Cash, 1 waiting', exact: true }).waitFor();
     await page.getByRole('button', { name: 'Count and receive' }).click();
     await page.locator('dialog input[name=counted]').fill('40');
