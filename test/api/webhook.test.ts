@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { AccountStatus } from '../../src/core/database/tables.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
   accountNow,
@@ -10,7 +9,6 @@ import {
   letAgentsRecordMobileMoney,
   move,
   newAccount,
-  newAccountThatIs,
   newApiKey,
   newCustomer,
   notify,
@@ -25,7 +23,6 @@ import {
   wrongFields,
 } from '../support/harness.ts';
 import { type Answer, notification } from '../support/http.ts';
-import { STATUS_MODEL, STATUSES } from '../support/status-model.ts';
 
 const ADDRESS = '/webhooks/payments/mobilemoney';
 const MOBILE_MONEY = 1;
@@ -104,23 +101,6 @@ describe('a notification', () => {
     expect(JSON.parse(kept?.raw_body ?? '')).toEqual(sent);
   });
 
-  it('may contain numbers instead of texts, and undocumented keys, which are stored', async () => {
-    const { accountNumber } = await newAccount(service);
-    const sent = {
-      TransID: 'NUMBERS1',
-      TransAmount: 400,
-      TransTime: 20261101101530,
-      BusinessShortCode: 600638,
-      MSISDN: 254700000000,
-      BillRefNumber: accountNumber,
-      OrgAccountBalance: '99.00',
-      FirstName: 'Amina',
-    };
-    const answer = await service.call('POST', ADDRESS, sent, { token: null });
-    expect(accepted(answer).outcome).toBe('matched');
-    expect(JSON.parse((await stored('NUMBERS1'))[0]?.raw_body ?? '')).toEqual(sent);
-  });
-
   it('is read from a form', async () => {
     const { accountNumber, id } = await newAccount(service);
     const sent = notification({ BillRefNumber: accountNumber });
@@ -149,15 +129,6 @@ describe('a notification', () => {
     expect(accepted(await notify(service, sent)).outcome).toBe('matched');
   });
 
-  it('with an unreadable transaction id keeps its amount', async () => {
-    const reference = `pump ${Math.random()}`;
-    await notify(service, notification({ TransID: '', BillRefNumber: reference }));
-    const url = `/notifications?filter[reference]=${encodeURIComponent(reference)}`;
-    expect((await service.call('GET', url)).body.data).toMatchObject([
-      { status: 'rejected', transactionRef: null, amount: 400 },
-    ]);
-  });
-
   it('is read in any content type', async () => {
     for (const type of [
       'application/json; charset=utf-8',
@@ -177,11 +148,7 @@ describe('a notification', () => {
   });
 
   it.each([
-    ['TransID', { TransID: '' }],
     ['TransID', { TransID: null }],
-    ['TransAmount', { TransAmount: 'ten' }],
-    ['TransAmount', { TransAmount: '0' }],
-    ['TransAmount', { TransAmount: '-400.00' }],
     ['TransAmount', { TransAmount: '400.005' }],
   ])('without a readable %s is refused, and stored unchanged', async (field, change) => {
     const sent = JSON.stringify(notification(change));
@@ -196,18 +163,15 @@ describe('a notification', () => {
     ]);
   });
 
-  it.each(['not json', '[]', 'null', '"text"', '{"TransID":', 'TransAmount=1', ''])(
-    'that is %j is refused, and stored unchanged',
-    async (sent) => {
-      const before = (await stored(sent)).length;
-      const answer = await service.call('POST', ADDRESS, sent, { token: null });
-      expect(wrongFields(answer)).toEqual(['body']);
-      expect(answer.body.error.message).toBe('body: must be a JSON object');
-      const kept = await stored(sent);
-      expect(kept).toHaveLength(before + 1);
-      expect(kept.at(-1)).toMatchObject({ status: 'rejected', failure: 'body must be a JSON object' });
-    },
-  );
+  it.each(['not json', ''])('that is %j is refused, and stored unchanged', async (sent) => {
+    const before = (await stored(sent)).length;
+    const answer = await service.call('POST', ADDRESS, sent, { token: null });
+    expect(wrongFields(answer)).toEqual(['body']);
+    expect(answer.body.error.message).toBe('body: must be a JSON object');
+    const kept = await stored(sent);
+    expect(kept).toHaveLength(before + 1);
+    expect(kept.at(-1)).toMatchObject({ status: 'rejected', failure: 'body must be a JSON object' });
+  });
 
   it('with a NUL is stored in a form that the database accepts', async () => {
     const sent = `{"TransID":"NUL1","TransAmount":"1","BillRefNumber":"a\0b"}`;
@@ -260,15 +224,12 @@ describe('what the provider promises', () => {
     expect(JSON.parse(body.data[0].rawBody)).toEqual(sent);
   });
 
-  it.each(['Pay Bill', 'CustomerPayBillOnline', 'Buy Goods', ''])(
-    'of the kind "%s" makes a payment like any other',
-    async (TransactionType) => {
-      const { id, accountNumber } = await newAccount(service);
-      const answer = await notify(service, { TransactionType, BillRefNumber: accountNumber });
-      expect(accepted(answer).outcome).toBe('matched');
-      expect((await accountNow(service, id)).paid).toBe(400);
-    },
-  );
+  it.each(['Buy Goods', ''])('of the kind "%s" makes a payment like any other', async (TransactionType) => {
+    const { id, accountNumber } = await newAccount(service);
+    const answer = await notify(service, { TransactionType, BillRefNumber: accountNumber });
+    expect(accepted(answer).outcome).toBe('matched');
+    expect((await accountNow(service, id)).paid).toBe(400);
+  });
 });
 
 describe('a repeat', () => {
@@ -306,29 +267,6 @@ describe('a repeat', () => {
     ]);
   });
 
-  it('that discloses less, or the same in another form, is stored without a flag and credits nothing', async () => {
-    const account = await newAccount(service);
-    const phone = '254712000149';
-    const sent = notification({ BillRefNumber: account.accountNumber, MSISDN: phone });
-    const { paymentId } = accepted(await notify(service, sent));
-    const repeats = [
-      { MSISDN: '2547****149' },
-      { MSISDN: createHash('sha256').update(phone).digest('hex') },
-      { MSISDN: '' },
-      { BillRefNumber: account.accountNumber.toLowerCase() },
-      { BillRefNumber: '' },
-    ];
-    for (const change of repeats) {
-      const expected = { outcome: 'repeated', paymentId };
-      expect(accepted(await notify(service, { ...sent, ...change }))).toEqual(expected);
-      expect(accepted(await notify(service, { ...sent, ...change }))).toEqual(expected);
-    }
-    const rows = await stored(sent.TransID);
-    expect(rows.map(({ flags }) => flags)).toEqual(rows.map(() => []));
-    expect(rows).toHaveLength(1 + repeats.length);
-    expect((await accountNow(service, account.id)).paid).toBe(400);
-  });
-
   it('that discloses more fills the gaps of the first report, and matches an unmatched payment that nobody changed', async () => {
     const { id: customerId, phone } = await newCustomer(service);
     const account = await newAccount(service, { customerId });
@@ -360,15 +298,6 @@ describe('a repeat', () => {
     await service.call('POST', `/payments/${paymentId}/unassign`, { reason: 'another customer' });
     expect(accepted(await notify(service, { ...sent, MSISDN: phone.slice(1) })).outcome).toBe('repeated');
     expect(await paymentNow(service, paymentId)).toMatchObject({ status: 'unmatched', accountId: null });
-  });
-
-  it('credits nothing after the payment was reversed', async () => {
-    const account = await newAccount(service);
-    const sent = notification({ BillRefNumber: account.accountNumber });
-    await reverse(service, accepted(await notify(service, sent)).paymentId);
-    expect(accepted(await notify(service, sent)).outcome).toBe('repeated');
-    expect(accepted(await notify(service, { ...sent, TransAmount: '1' })).outcome).toBe('differs');
-    expect((await accountNow(service, account.id)).paid).toBe(0);
   });
 
   it('that arrives twenty times concurrently makes one payment', async () => {
@@ -462,36 +391,17 @@ describe('a transaction that staff recorded first', () => {
     expect((await accountNow(service, account.id)).paid).toBe(450);
   });
 
-  it('and reversed before is posted like a new one', async () => {
+  it('under another method and in another spelling is not counted twice, and is flagged', async () => {
     const account = await newAccount(service);
     const sent = notification({ BillRefNumber: account.accountNumber });
-    await reverse(service, (await entered(sent.TransID, 400)).payment.id);
-    expect(accepted(await notify(service, sent)).outcome).toBe('matched');
-  });
-
-  it.each([
-    ['under another method', (ref: string) => ref],
-    ['with spaces in it', (ref: string) => `${ref.slice(0, 4).toLowerCase()} ${ref.slice(4)}`],
-    ['with what cannot be seen in it', (ref: string) => `${ref.slice(0, 1)}\u200b${ref.slice(1)}`],
-  ])('%s is not counted twice, and is flagged', async (_how, spelling) => {
-    const account = await newAccount(service);
-    const sent = notification({ BillRefNumber: account.accountNumber });
-    await pay(service, account.id, 400, { transactionRef: spelling(sent.TransID), paymentMethodId: CASH });
+    const transactionRef = `${sent.TransID.slice(0, 4).toLowerCase()} ${sent.TransID.slice(4)}`;
+    await pay(service, account.id, 400, { transactionRef, paymentMethodId: CASH });
     const { outcome, paymentId } = accepted(await notify(service, sent));
     expect(outcome).toBe('linked');
     expect((await accountNow(service, account.id)).paid).toBe(400);
     expect((await paymentNow(service, paymentId)).matchMethod).toBe('manual_entry');
     const list = await service.call('GET', `/notifications?filter[paymentId]=${paymentId}`);
     expect(list.body.data[0].flags).toEqual(['other_method']);
-  });
-
-  it('on another account than the payer named stays there, and is flagged', async () => {
-    const meant = await newAccount(service);
-    const sent = notification({ BillRefNumber: meant.accountNumber });
-    const { payment } = await entered(sent.TransID, 400);
-    expect(accepted(await notify(service, sent)).outcome).toBe('linked');
-    const list = await service.call('GET', `/notifications?filter[paymentId]=${payment.id}`);
-    expect(list.body.data[0].flags).toEqual(['other_account']);
   });
 
   it('is posted without a deadlock by many concurrent reversals', async () => {
@@ -531,67 +441,22 @@ describe('a transaction that staff recorded first', () => {
     await expectBooksToBalance(service.context);
   });
 
-  it.each([
-    ['as it is', MOBILE_MONEY, (ref: string) => ref],
-    ['under another method', CASH, (ref: string) => ref],
-    [
-      'with spaces and small letters',
-      CASH,
-      (ref: string) => ` ${ref.slice(0, 4).toLowerCase()} \u00a0${ref.slice(4)}`,
-    ],
-  ])(
-    'cannot be recorded manually after the provider has reported it, %s',
-    async (_how, paymentMethodId, spelling) => {
-      const account = await newAccount(service);
-      const sent = notification({ BillRefNumber: account.accountNumber });
-      const { paymentId } = accepted(await notify(service, sent));
-      const transactionRef = spelling(sent.TransID);
-      const body = { accountId: account.id, amount: 400, paymentMethodId, transactionRef };
-      const refused = await service.call('POST', '/payments', body);
-      expect(refused.status).toBe(409);
-      expect(refused.body.error.details.field).toBe('transactionRef');
-      expect((await accountNow(service, account.id)).paid).toBe(400);
-
-      await reverse(service, paymentId);
-      expect((await service.call('POST', '/payments', body)).status).toBe(201);
-      expect((await accountNow(service, account.id)).paid).toBe(400);
-      expect(accepted(await notify(service, { ...sent, BillRefNumber: 'again' })).outcome).toBe('differs');
-      expect((await accountNow(service, account.id)).paid).toBe(400);
-    },
-  );
-
-  it.each([
-    ['the first, then the second', [0, 1]],
-    ['the second, then the first', [1, 0]],
-  ])('is posted once when both of two manual payments are reversed: %s', async (_order, order) => {
-    const [meant, other] = [await newAccount(service), await newAccount(service)];
-    const sent = notification({ BillRefNumber: meant.accountNumber });
-    const manual = [
-      await pay(service, other.id, 400, { transactionRef: sent.TransID, paymentMethodId: CASH }),
-      await pay(service, other.id, 300, { transactionRef: sent.TransID, paymentMethodId: MOBILE_MONEY }),
-    ];
-    expect(accepted(await notify(service, sent)).outcome).toBe('conflict');
-    for (const at of order) await reverse(service, manual[at]?.id ?? 0);
-    expect((await accountNow(service, other.id)).paid).toBe(0);
-    expect((await accountNow(service, meant.id)).paid).toBe(400);
-    const [notified] = await notifications(sent.TransID);
-    expect(notified).toMatchObject({ outcome: 'matched', flags: [] });
-    expect(await paymentNow(service, notified.paymentId)).toMatchObject({
-      status: 'matched',
-      source: 'webhook',
-    });
-  });
-
-  it('is posted when the manual payment that it was linked to is reversed', async () => {
+  it('cannot be recorded manually after the provider has reported it, until its payment is reversed', async () => {
     const account = await newAccount(service);
-    const sent = notification({ BillRefNumber: 'nobody' });
-    const manual = await pay(service, account.id, 400, { transactionRef: sent.TransID });
-    expect(accepted(await notify(service, sent)).outcome).toBe('linked');
-    await reverse(service, manual.id);
-    expect((await accountNow(service, account.id)).paid).toBe(0);
-    const [notified] = await notifications(sent.TransID);
-    expect(notified).toMatchObject({ outcome: 'unmatched' });
-    expect(await paymentNow(service, notified.paymentId)).toMatchObject({ status: 'unmatched', amount: 400 });
+    const sent = notification({ BillRefNumber: account.accountNumber });
+    const { paymentId } = accepted(await notify(service, sent));
+    const transactionRef = ` ${sent.TransID.slice(0, 4).toLowerCase()} \u00a0${sent.TransID.slice(4)}`;
+    const body = { accountId: account.id, amount: 400, paymentMethodId: CASH, transactionRef };
+    const refused = await service.call('POST', '/payments', body);
+    expect(refused.status).toBe(409);
+    expect(refused.body.error.details.field).toBe('transactionRef');
+    expect((await accountNow(service, account.id)).paid).toBe(400);
+
+    await reverse(service, paymentId);
+    expect((await service.call('POST', '/payments', body)).status).toBe(201);
+    expect((await accountNow(service, account.id)).paid).toBe(400);
+    expect(accepted(await notify(service, { ...sent, BillRefNumber: 'again' })).outcome).toBe('differs');
+    expect((await accountNow(service, account.id)).paid).toBe(400);
   });
 
   it('and reported by the provider at the same moment is counted once, in either order', async () => {
@@ -631,8 +496,8 @@ describe('a manual payment on another account than the provider reports', () => 
   const paid = async (...accounts: { id: number }[]) =>
     Promise.all(accounts.map(async ({ id }) => (await accountNow(service, id)).paid));
 
-  it.each(['agent'])('is a conflict when an %s recorded it', async (role) => {
-    const { meant, other, outcome, manual, notified } = await diverted(role);
+  it('is a conflict when an agent recorded it', async () => {
+    const { meant, other, outcome, manual, notified } = await diverted('agent');
     expect(outcome).toBe('conflict');
     expect(notified).toMatchObject({
       flags: ['other_account'],
@@ -642,8 +507,8 @@ describe('a manual payment on another account than the provider reports', () => 
     expect(await paid(meant, other)).toEqual([0, 400]);
   });
 
-  it.each(['finance', 'manager'])('is the payment, flagged, when %s recorded it', async (role) => {
-    const { meant, other, outcome, manual, notified } = await diverted(role);
+  it('is the payment, flagged, when finance recorded it', async () => {
+    const { meant, other, outcome, manual, notified } = await diverted('finance');
     expect(outcome).toBe('linked');
     expect(notified).toMatchObject({ flags: ['other_account'], paymentId: manual.id });
     expect(await paid(meant, other)).toEqual([0, 400]);
@@ -651,8 +516,6 @@ describe('a manual payment on another account than the provider reports', () => 
 
   it.each([
     ['conflict', 'agent'],
-    ['conflict', ['payments:record']],
-    ['linked', 'finance'],
     ['linked', ['payments:record', 'payments:assign']],
   ])('is %s when an API key with %s recorded it', async (expected, grant) => {
     const { outcome } = await diverted(await newApiKey(service, grant));
@@ -694,12 +557,6 @@ describe('a manual payment on another account than the provider reports', () => 
     expect(await paid(meant, other)).toEqual([400, 0]);
   });
 
-  it('goes to the reported account when it is reversed', async () => {
-    const { meant, other, manual } = await diverted('agent');
-    await reverse(service, manual.id);
-    expect(await paid(meant, other)).toEqual([400, 0]);
-  });
-
   it('is resolved by finance alone, once, and only as one of the payments in conflict', async () => {
     const { meant, other, notified } = await diverted('agent');
     for (const role of ['agent', 'viewer']) {
@@ -730,50 +587,40 @@ describe('a manual payment on another account than the provider reports', () => 
 });
 
 describe('a manual payment whose transaction is reported without a readable reference', () => {
-  /** A payment that a user of the role recorded on an account of their choice. The payer is another customer. */
-  const reportedWithout = async (
-    fields: (parties: { payer: Party; own: Party }) => Record<string, unknown>,
-    role = 'agent',
-  ) => {
-    const [payer, own] = [await party(), await party()];
-    const stranger = { MSISDN: `25475500${String(parties).padStart(4, '0')}` };
-    const sent = notification({ BillRefNumber: 'MY PUMP', ...stranger, ...fields({ payer, own }) });
-    const body = {
-      accountId: own.id,
-      amount: 400,
-      paymentMethodId: MOBILE_MONEY,
-      transactionRef: sent.TransID,
-    };
-    const recorded = await service.call('POST', '/payments', body, { token: await service.tokenOf(role) });
-    expect(recorded.status, recorded.text).toBe(201);
-    accepted(await notify(service, sent));
-    const [notified] = await notifications(sent.TransID);
-    return { payer, own, notified, manual: recorded.body.data };
-  };
   interface Party {
     id: number;
     accountNumber: string;
-    customerId: number;
     phone: string;
   }
   let parties = 0;
-  /** An account of a customer with a new phone and national id. */
-  async function party(customerId?: number): Promise<Party> {
+  /** An account of a customer with a new phone. */
+  async function party(): Promise<Party> {
     parties += 1;
-    const fields = {
+    const { id: customerId, phone } = await newCustomer(service, {
       phone: `+25474400${String(parties).padStart(4, '0')}`,
-      nationalId: `NID-77${parties}00`,
-    };
-    const customer = customerId === undefined ? await newCustomer(service, fields) : { id: customerId };
-    return { ...(await newAccount(service, { customerId: customer.id })), phone: fields.phone };
+    });
+    return { ...(await newAccount(service, { customerId })), phone };
   }
   const digits = ({ phone }: Party) => phone.slice(1);
   /** The account number with its last digits swapped, which is the number of no account. */
   const slipOf = ({ accountNumber }: Party) => `${accountNumber.slice(0, -2)}${accountNumber.slice(-1)}`;
 
-  it.each<[string, (parties: { payer: Party; own: Party }) => Record<string, unknown>]>([
+  /** A payment that an agent recorded on an account of their choice. The payer is another customer. */
+  const reportedWithout = async (fields: (parties: { payer: Party; own: Party }) => object) => {
+    const [payer, own] = [await party(), await party()];
+    const stranger = { MSISDN: `25475500${String(parties).padStart(4, '0')}` };
+    const sent = notification({ BillRefNumber: 'MY PUMP', ...stranger, ...fields({ payer, own }) });
+    const fieldsOf = { paymentMethodId: MOBILE_MONEY, transactionRef: sent.TransID };
+    const body = { accountId: own.id, amount: 400, ...fieldsOf };
+    const token = await service.tokenOf('agent');
+    const manual = await dataOf(service.call('POST', '/payments', body, { token }), 201);
+    accepted(await notify(service, sent));
+    const [notified] = await notifications(sent.TransID);
+    return { payer, own, notified, manual };
+  };
+
+  it.each<[string, (parties: { payer: Party }) => object]>([
     ['another customer’s phone paid', ({ payer }) => ({ MSISDN: digits(payer) })],
-    ['the hash of another customer’s phone paid', ({ payer }) => ({ MSISDN: sha256(digits(payer)) })],
     [
       'the reference is one slip away from another account',
       ({ payer }) => ({ BillRefNumber: slipOf(payer) }),
@@ -795,26 +642,6 @@ describe('a manual payment whose transaction is reported without a readable refe
     await expectBooksToBalance(service.context);
   });
 
-  it('is a conflict when the reference is of a customer with several accounts', async () => {
-    const payer = await party();
-    await party(payer.customerId);
-    const nationalId = `NID-77${parties - 1}00`;
-    const { notified } = await reportedWithout(({ own }) => ({
-      BillRefNumber: nationalId,
-      MSISDN: digits(own),
-    }));
-    expect(notified).toMatchObject({ outcome: 'conflict', flags: ['other_account'] });
-  });
-
-  it.each<[string, (parties: { payer: Party; own: Party }) => Record<string, unknown>]>([
-    ['a stranger paid', () => ({ MSISDN: '254799999999' })],
-    ['the account’s own customer paid', ({ own }) => ({ MSISDN: digits(own) })],
-    ['the reference is one slip away from the account', ({ own }) => ({ BillRefNumber: slipOf(own) })],
-  ])('is linked without flags when %s', async (_what, fields) => {
-    const { notified, manual } = await reportedWithout(fields);
-    expect(notified).toMatchObject({ outcome: 'linked', flags: [], paymentId: manual.id });
-  });
-
   it('is a conflict when money of the same payer was assigned to another customer before', async () => {
     const payer = await party();
     const sent = { MSISDN: '254755999999', TransAmount: '400' };
@@ -824,24 +651,9 @@ describe('a manual payment whose transaction is reported without a readable refe
     expect(notified).toMatchObject({ outcome: 'conflict', flags: ['other_account'] });
   });
 
-  it('is linked when it is on one of several accounts of the customer who paid', async () => {
-    const own = await party();
-    const second = await party(own.customerId);
-    const sent = notification({ BillRefNumber: 'MY PUMP', MSISDN: digits(own) });
-    const token = await service.tokenOf('agent');
-    const body = {
-      accountId: second.id,
-      amount: 400,
-      paymentMethodId: MOBILE_MONEY,
-      transactionRef: sent.TransID,
-    };
-    expect((await service.call('POST', '/payments', body, { token })).status).toBe(201);
-    expect(accepted(await notify(service, sent)).outcome).toBe('linked');
-  });
-
-  it('is linked and flagged when finance recorded it and another customer’s phone paid', async () => {
-    const { notified } = await reportedWithout(({ payer }) => ({ MSISDN: digits(payer) }), 'finance');
-    expect(notified).toMatchObject({ outcome: 'linked', flags: ['other_account'] });
+  it('is linked without flags when the account’s own customer paid', async () => {
+    const { notified, manual } = await reportedWithout(({ own }) => ({ MSISDN: digits(own) }));
+    expect(notified).toMatchObject({ outcome: 'linked', flags: [], paymentId: manual.id });
   });
 });
 
@@ -900,40 +712,6 @@ describe('a transaction whose payment was reversed', () => {
     expect(await paymentNow(service, paymentId)).toMatchObject({ status: 'reversed' });
   });
 
-  it('cannot be recorded by anybody while a manual payment of an earlier version exists', async () => {
-    const { sent, account, record } = await reversed();
-    const standing = await pay(service, account.id, 400, { transactionRef: `OLD${sent.TransID}` });
-    await asEarlierVersion(sql`
-      update payments set transaction_ref = ${sent.TransID}, reference_key = ${sent.TransID} where id = ${standing.id}`);
-    const methodsOf = {
-      agent: [MOBILE_MONEY, CASH],
-      finance: [MOBILE_MONEY, CASH, 3],
-      admin: [MOBILE_MONEY, CASH, 3],
-    };
-    for (const [role, methods] of Object.entries(methodsOf)) {
-      for (const paymentMethodId of methods) {
-        const refused = await record(role, { paymentMethodId });
-        expect(refused.status, refused.text).toBe(409);
-        expect(refused.body.error).toMatchObject({
-          code: 'DUPLICATE_ENTRY',
-          details: { field: 'transactionRef', id: standing.id },
-        });
-      }
-    }
-    expect((await accountNow(service, account.id)).paid).toBe(400);
-    await reverse(service, standing.id);
-    expect((await record('finance')).status).toBe(201);
-    await expectBooksToBalance(service.context);
-  });
-
-  /** Writes without the triggers, which the earlier version did not have. */
-  async function asEarlierVersion(statement: ReturnType<typeof sql>) {
-    await service.context.db.transaction().execute(async (tx) => {
-      await sql`set local session_replication_role = replica`.execute(tx);
-      await statement.execute(tx);
-    });
-  }
-
   it('is refused by the database if code tries to record it in another way', async () => {
     const { sent, account } = await reversed();
     const insert = sql`
@@ -944,41 +722,17 @@ describe('a transaction whose payment was reversed', () => {
       constraint: 'payments_transaction_known',
     });
   });
-
-  it.each([
-    ['a variation selector', '\ufe0f'],
-    ['a Hangul filler', '\u3164'],
-    ['a grapheme joiner', '\u034f'],
-    ['a Hangul initial filler', '\u115f'],
-    ['an interlinear annotation anchor', '\ufff9'],
-    ['an interlinear annotation terminator', '\ufffb'],
-    ['a braille blank', '\u2800'],
-    ['the noncharacter U+FFFE', '\ufffe'],
-    ['the noncharacter U+FFFF', '\uffff'],
-    ['an unassigned code point', '\u0378'],
-    ['a private-use character', '\ue000'],
-    ['an ideographic space', '\u3000'],
-  ])('is known with %s in its reference', async (_what, invisible) => {
-    const { sent, record } = await reversed();
-    const transactionRef = `${sent.TransID.slice(0, 3)}${invisible}${sent.TransID.slice(3)}`;
-    expect((await record('agent', { transactionRef })).status).toBe(409);
-  });
 });
 
 describe('the account is found', () => {
   let people = 0;
   /** A customer with a new phone and national id, and one account. */
-  async function person(fields: Record<string, unknown> = {}) {
+  async function person() {
     people += 1;
     const phone = `+2547330000${String(people).padStart(2, '0')}`;
-    const customer = await newCustomer(service, { phone, nationalId: `ID-${people}00`, ...fields });
+    const customer = await newCustomer(service, { phone, nationalId: `ID-${people}00` });
     const account = await newAccount(service, { customerId: customer.id });
-    return {
-      customer,
-      account,
-      digits: String(customer.phone).slice(1),
-      home: `0${String(customer.phone).slice(4)}`,
-    };
+    return { customer, account, digits: phone.slice(1), home: `0${phone.slice(4)}` };
   }
   async function matchOf(fields: Record<string, unknown>) {
     const { outcome, paymentId } = accepted(await notify(service, fields));
@@ -991,108 +745,31 @@ describe('the account is found', () => {
   it('by its number, in every spelling', async () => {
     const { account } = await person();
     const number: string = account.accountNumber;
-    for (const typed of [
-      number.toLowerCase(),
-      number.slice(3),
-      ` ${number.slice(0, 6)} ${number.slice(6)} `,
-      `acc-${number.slice(3)}.`,
-    ]) {
+    for (const typed of [number.toLowerCase(), `acc-${number.slice(3)}.`]) {
       expect(await matchOf({ BillRefNumber: typed }), typed).toEqual(by('account_number', account.id));
     }
   });
 
-  it('not by its number with a wrong or a missing digit', async () => {
-    const { account } = await person();
-    const number: string = account.accountNumber;
-    const swapped = number.slice(0, -2) + number.at(-1) + number.at(-2);
-    for (const typed of [number.slice(0, -1), swapped === number ? `${number}0` : swapped, `${number}1`]) {
-      expect(await matchOf({ BillRefNumber: typed }), typed).toEqual(UNMATCHED);
-    }
-  });
-
-  it('by its number even when it is closed, because the number is certain', async () => {
-    const { account } = await person();
-    await move(service, account.id, 'cancelled');
-    expect(await matchOf({ BillRefNumber: account.accountNumber })).toEqual(by('account_number', account.id));
-    expect((await accountNow(service, account.id)).credit).toBe(400);
-  });
-
-  it('by the national id of its customer, in every spelling', async () => {
-    const { account, customer } = await person();
-    const id: string = customer.nationalId;
-    expect(await matchOf({ BillRefNumber: id.toLowerCase().replace('-', ' ') })).toEqual(
-      by('national_id', account.id),
-    );
-  });
-
-  it('by the phone of its customer, in any form', async () => {
-    const { account, digits, home } = await person();
-    for (const typed of [home, digits, `+${digits}`, `${home.slice(0, 4)} ${home.slice(4)}`]) {
-      expect(await matchOf({ BillRefNumber: typed }), typed).toEqual(by('phone', account.id));
-    }
+  it('by the national id or the phone of its customer, in another spelling', async () => {
+    const { account, customer, home } = await person();
+    const nationalId = customer.nationalId.toLowerCase().replace('-', ' ');
+    expect(await matchOf({ BillRefNumber: nationalId })).toEqual(by('national_id', account.id));
+    expect(await matchOf({ BillRefNumber: home })).toEqual(by('phone', account.id));
   });
 
   it('by its id alone, if its customer’s own phone pays', async () => {
     const { account, digits } = await person();
     const BillRefNumber = String(account.id);
-    expect(await matchOf({ BillRefNumber, MSISDN: digits })).toEqual(by('account_id', account.id));
     expect(await matchOf({ BillRefNumber, MSISDN: sha256(digits) })).toEqual(by('account_id', account.id));
     expect(await matchOf({ BillRefNumber, MSISDN: '254700000000' })).toEqual(UNMATCHED);
-    expect(await matchOf({ BillRefNumber, MSISDN: `${digits.slice(0, 4)}****${digits.slice(-3)}` })).toEqual(
-      UNMATCHED,
-    );
   });
 
   it('by the payer’s phone, if no reference was typed', async () => {
-    const { account, digits, home } = await person();
-    for (const MSISDN of [
-      digits,
-      `+${digits}`,
-      home,
-      Number(digits),
-      sha256(digits),
-      sha256(digits).toUpperCase(),
-    ]) {
-      expect(await matchOf({ BillRefNumber: ' ', MSISDN }), String(MSISDN)).toEqual(
-        by('payer_phone', account.id),
-      );
+    const { account, digits } = await person();
+    for (const MSISDN of [Number(digits), sha256(digits).toUpperCase()]) {
+      const sent = { BillRefNumber: ' ', MSISDN };
+      expect(await matchOf(sent), String(MSISDN)).toEqual(by('payer_phone', account.id));
     }
-    expect(await matchOf({ BillRefNumber: undefined, MSISDN: digits })).toEqual(
-      by('payer_phone', account.id),
-    );
-  });
-
-  it('not by a masked phone, nor by one of a stranger', async () => {
-    const { digits } = await person();
-    for (const MSISDN of [
-      `${digits.slice(0, 4)}****${digits.slice(-3)}`,
-      '254799999999',
-      sha256('254799999999'),
-      '',
-    ]) {
-      expect(await matchOf({ BillRefNumber: '', MSISDN }), MSISDN).toEqual(UNMATCHED);
-    }
-  });
-
-  it('not by the payer’s phone if another reference was typed, but it is suggested', async () => {
-    const { account, customer, digits } = await person();
-    const { paymentId, outcome } = accepted(
-      await notify(service, { BillRefNumber: 'wrong', MSISDN: digits }),
-    );
-    expect(outcome).toBe('unmatched');
-    const { body } = await service.call('GET', `/payments/unmatched?filter[id]=${paymentId}`);
-    expect(body.data[0]).toMatchObject({
-      reference: 'wrong',
-      payer: digits,
-      suggestions: [
-        {
-          accountId: account.id,
-          accountNumber: account.accountNumber,
-          customerName: `${customer.firstName} ${customer.lastName}`,
-          reason: 'the customer’s phone paid',
-        },
-      ],
-    });
   });
 
   it('by the only open account of a customer, but not if there are two', async () => {
@@ -1115,53 +792,6 @@ describe('the account is found', () => {
     expect(await matchOf({ BillRefNumber: customer.nationalId })).toEqual(by('national_id', second.id));
     expect(await matchOf({ BillRefNumber: home })).toEqual(by('phone', second.id));
     expect(await matchOf({ BillRefNumber: '', MSISDN: digits })).toEqual(by('payer_phone', second.id));
-  });
-
-  async function outcomeByNationalId(status: AccountStatus): Promise<string> {
-    people += 1;
-    const customer = await newCustomer(service, { nationalId: `ID-${people}00` });
-    await newAccountThatIs(service, status, { customerId: customer.id });
-    return (await matchOf({ BillRefNumber: customer.nationalId })).outcome;
-  }
-
-  it.each(STATUSES.filter((status) => STATUS_MODEL[status].isOpen))(
-    'by a national id when it is %s',
-    async (status) => expect(await outcomeByNationalId(status)).toBe('matched'),
-  );
-
-  it.each(STATUSES.filter((status) => !STATUS_MODEL[status].isOpen))(
-    'not by a national id when it is %s',
-    async (status) => expect(await outcomeByNationalId(status)).toBe('unmatched'),
-  );
-
-  it('not when a family shares the phone', async () => {
-    const one = await person();
-    await person({ phone: one.customer.phone });
-    expect(await matchOf({ BillRefNumber: one.home })).toEqual(UNMATCHED);
-    expect(await matchOf({ BillRefNumber: '', MSISDN: one.digits })).toEqual(UNMATCHED);
-  });
-
-  it('not when the reference is the id of one and the phone of another', async () => {
-    const one = await person();
-    const other = await person({ nationalId: one.home });
-    const { paymentId, outcome } = accepted(await notify(service, { BillRefNumber: one.home }));
-    expect(outcome).toBe('unmatched');
-    const { body } = await service.call('GET', `/payments/unmatched?filter[id]=${paymentId}`);
-    expect(body.data[0].suggestions).toEqual([
-      expect.objectContaining({
-        accountId: other.account.id,
-        reason: 'the reference is the national id of the customer',
-      }),
-      expect.objectContaining({
-        accountId: one.account.id,
-        reason: 'the reference is the phone number of the customer',
-      }),
-    ]);
-  });
-
-  it('by the most trusted of several interpretations that agree', async () => {
-    const { account, home } = await person({ phone: '+254733999001', nationalId: '0733999001' });
-    expect(await matchOf({ BillRefNumber: home })).toEqual(by('national_id', account.id));
   });
 });
 
@@ -1374,21 +1004,5 @@ describe('with own short codes', () => {
     const { body } = await service.call('GET', `/payments/unmatched?filter[id]=${paymentId}`);
     expect(body.data[0].flags).toContain('other_short_code');
     expect((await send(undefined)).outcome).toBe('unmatched');
-  });
-
-  it('links a transaction of another short code to its manual payment, for any reference', async () => {
-    const recorded = await newAccount(service);
-    const { accountNumber } = await newAccount(service);
-    const last = accountNumber.slice(-1);
-    const mistyped = `${accountNumber.slice(0, -1)}${last === '9' ? '8' : Number(last) + 1}`;
-    const body = { accountId: recorded.id, amount: 400, paymentMethodId: 1, transactionRef: 'OTHERCODE1' };
-    const token = await service.tokenOf('agent');
-    const manual = await dataOf(service.call('POST', '/payments', body, { token }), 201);
-    const notified = await notify(guarded, {
-      TransID: 'OTHERCODE1',
-      BillRefNumber: mistyped,
-      BusinessShortCode: '174379',
-    });
-    expect(accepted(notified)).toMatchObject({ outcome: 'linked', paymentId: manual.id });
   });
 });
