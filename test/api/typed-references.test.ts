@@ -6,7 +6,12 @@ import { notification } from '../support/http.ts';
 // another account, and {z} is {n} with the letters O for 0 and I for 1.
 
 const service = useService();
-beforeAll(() => setToday(service, '2026-11-02'));
+let account: { id: number; accountNumber: string };
+let other: { id: number; accountNumber: string };
+beforeAll(async () => {
+  setToday(service, '2026-11-02');
+  [account, other] = [await newAccount(service), await newAccount(service)];
+});
 
 /** A match is also accepted before the money moves. A suggestion is refused then, and waits in the worklist otherwise. */
 const REFERENCES: Record<'match' | 'suggestion' | 'nothing', string[]> = {
@@ -57,7 +62,6 @@ const REFERENCES: Record<'match' | 'suggestion' | 'nothing', string[]> = {
 
 describe.each(Object.entries(REFERENCES))('a %s', (expected, references) => {
   it.each(references)('is what %s leads to', async (typed) => {
-    const [account, other] = [await newAccount(service), await newAccount(service)];
     const digits = account.accountNumber.slice(3);
     const BillRefNumber = typed
       .replaceAll('{n}', digits)
