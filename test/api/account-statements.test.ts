@@ -11,7 +11,6 @@ import { expectBooksToBalance } from '../support/books.ts';
 import {
   accountNow,
   dataOf,
-  move,
   newAccount,
   newAccountThatIs,
   newCustomer,
@@ -185,26 +184,6 @@ describe('GET /accounts/:id/statement', () => {
     await expectBooksToBalance(service.context);
   });
 
-  it('counts a back-dated payment on its own day and allocates the payments in that order', async () => {
-    setToday(service, '2026-11-02');
-    const { id } = await newAccount(service);
-    await pay(service, id, 2_000);
-    setToday(service, '2026-11-18');
-    const late = await pay(service, id, 600);
-    const before = await statementOf(id, { to: '2026-11-09' });
-    expect(before.closing).toMatchObject({ dueSoFar: 400, arrears: 400, paidUntil: '2026-11-08' });
-    const found = await pay(service, id, 400, { paymentDate: '2026-11-09' });
-    const { rows } = await expectToAgree(id);
-    const of = (paymentId: number) => rows.find((row) => row.paymentId === paymentId)?.covers;
-    expect(of(found.id)).toMatchObject([{ item: 1, amount: 400 }]);
-    expect(of(late.id)).toMatchObject([
-      { item: 2, amount: 400 },
-      { item: 3, amount: 200 },
-    ]);
-    expect(rows.find(({ item }) => item === 1)?.covers).toMatchObject([{ paymentId: found.id, amount: 400 }]);
-    expect((await statementOf(id, { to: '2026-11-09' })).closing).toMatchObject({ dueSoFar: 0, arrears: 0 });
-  });
-
   it('shows a reversed payment and its reversal without counting them', async () => {
     setToday(service, '2026-11-02');
     const { id } = await newAccount(service);
@@ -219,53 +198,6 @@ describe('GET /accounts/:id/statement', () => {
     expect(totals.paid).toBe(0);
     const later = await statementOf(id, { from: '2026-11-17' });
     expect(typesOf(later.rows)).toEqual(['reversal']);
-  });
-
-  it('removes the due items of a cancelled account and shows the sum paid as credit', async () => {
-    setToday(service, '2026-11-02');
-    const { id } = await newAccount(service);
-    await pay(service, id, 2_100);
-    setToday(service, '2026-11-10');
-    await move(service, id, 'cancelled');
-    const { rows, closing } = await expectToAgree(id);
-    expect(rows.at(-1)).toMatchObject({
-      type: 'cancelled',
-      due: -2_400,
-      charged: -22_800,
-      owedInTotal: -2_100,
-    });
-    expect(closing).toMatchObject({ dueSoFar: -2_100, balance: 0, credit: 2_100 });
-    setToday(service, '2027-01-10');
-    expect((await expectToAgree(id)).closing).toEqual(closing);
-    expect((await statementOf(id, { to: '2026-11-09' })).closing).toMatchObject({
-      balance: 20_700,
-      arrears: 300,
-    });
-  });
-
-  it('shows a write-off, its recovery and the credit beyond', async () => {
-    setToday(service, '2026-11-02');
-    const { id } = await newAccount(service);
-    await pay(service, id, 2_000);
-    setToday(service, '2026-11-30');
-    await move(service, id, 'suspended');
-    await move(service, id, 'written_off');
-    const lost = await expectToAgree(id);
-    expect(lost.rows.at(-1)).toMatchObject({ type: 'written_off', amount: 20_800, due: -1_600, charged: 0 });
-    expect(lost.closing).toMatchObject({ dueSoFar: 0, balance: 20_800, arrears: 0 });
-    setToday(service, '2026-12-05');
-    await pay(service, id, 21_000);
-    const { rows, closing } = await expectToAgree(id);
-    expect(rows.slice(-2)).toMatchObject([
-      { type: 'payment', paid: 21_000, credit: 200 },
-      { type: 'recovery', amount: 20_800, due: 20_800 },
-    ]);
-    expect(closing).toMatchObject({
-      dueSoFar: -200,
-      owedInTotal: -200,
-      credit: 200,
-      paymentState: 'paid_off',
-    });
   });
 
   it('shows moves of credit and the allocation after them', async () => {
@@ -295,50 +227,6 @@ describe('GET /accounts/:id/statement', () => {
       covers: [{ item: 0, amount: 200, paymentId: null, creditMoveId: moveId }],
       description: `Credit received from ${giver.accountNumber}`,
     });
-  });
-
-  it('covers pending accounts and future days', async () => {
-    setToday(service, '2026-11-02');
-    const { id } = await newAccount(service, { activationDate: '2026-11-20' });
-    await pay(service, id, 500);
-    const now = await expectToAgree(id);
-    expect(now.period).toEqual({ from: '2026-11-02', to: '2026-11-02' });
-    expect(typesOf(now.rows)).toEqual(['opened', 'payment']);
-    const ahead = await statementOf(id, { to: '2026-11-30' });
-    expect(typesOf(ahead.rows)).toEqual(['opened', 'payment', 'deposit', 'instalment']);
-    expect(ahead.closing).toMatchObject({ arrears: 1_900, nextDueDate: '2026-11-20' });
-  });
-
-  it('opens a period with the closing figures of the period before', async () => {
-    setToday(service, '2027-02-01');
-    const { id } = await newAccount(service, { activationDate: '2026-11-02' });
-    for (const [amount, paymentDate] of [
-      [2_000, '2026-11-02'],
-      [1_000, '2026-12-01'],
-      [700, '2027-01-15'],
-    ] as const)
-      await pay(service, id, amount, { paymentDate });
-    const first = await statementOf(id, { to: '2026-11-30' });
-    const middle = await statementOf(id, { from: '2026-12-01', to: '2026-12-31' });
-    const last = await statementOf(id, { from: '2027-01-01' });
-    expect(middle.opening).toEqual({
-      dueSoFar: first.closing.dueSoFar,
-      owedInTotal: first.closing.owedInTotal,
-    });
-    expect(last.opening).toEqual({
-      dueSoFar: middle.closing.dueSoFar,
-      owedInTotal: middle.closing.owedInTotal,
-    });
-    expect(middle.rows.map(({ date }) => date)).toEqual([
-      '2026-12-01',
-      '2026-12-07',
-      '2026-12-14',
-      '2026-12-21',
-      '2026-12-28',
-    ]);
-    expect([...first.rows, ...middle.rows, ...last.rows].map(({ type, date }) => [type, date])).toEqual(
-      (await expectToAgree(id)).rows.map(({ type, date }) => [type, date]),
-    );
   });
 
   it('names the ledger events and the provider transaction of each row', async () => {
@@ -892,23 +780,6 @@ describe('GET /accounts/:id/quote', () => {
         balance: 19_800,
       },
     });
-  });
-
-  it('holds when it is paid: the amount due ends the arrears, the payoff amount completes the account', async () => {
-    setToday(service, '2026-11-02');
-    const { id } = await newAccount(service);
-    setToday(service, '2026-12-24');
-    const due = await quoteOf(id);
-    expect(due.amountDue).toBe((await accountNow(service, id)).arrears);
-    await pay(service, id, due.amountDue);
-    expect(await accountNow(service, id)).toMatchObject({ arrears: 0, daysPastDue: 0 });
-    const rest = await quoteOf(id, { amount: (await quoteOf(id)).settlement + 0.25 });
-    await pay(service, id, rest.settlement + 0.25);
-    const after = await accountNow(service, id);
-    expect(after).toMatchObject({ status: 'completed', balance: 0, credit: 0.25 });
-    const { amount: _amount, itemsCovered: _items, remainder: _rest, completes, ...promised } = rest.payment;
-    expect(completes).toBe(true);
-    expect(after).toMatchObject(promised);
   });
 
   it('completes a pending account only from its activation date on, as the payment itself does', async () => {

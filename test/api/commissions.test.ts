@@ -76,21 +76,8 @@ describe('POST /commissions/calculate', () => {
     expect(other.lines).toHaveLength(1);
   });
 
-  it('counts an account once, and refuses a sale above the largest amount', async () => {
+  it('refuses a sale above the largest amount', async () => {
     const employeeId = await newEmployee();
-    const { id: accountId } = await newAccount(service);
-    const twice = await calculate({
-      employeeId,
-      period: '2026-05',
-      salesData: [{ accountId }, { accountId }],
-    });
-    expect(twice.body.error.details.fields[0].path).toBe('salesData[1].accountId');
-    const thrice = await calculate({
-      employeeId,
-      period: '2026-05',
-      salesData: [{ accountId, quantity: 3 }],
-    });
-    expect(thrice.body.error.details.fields[0].path).toBe('salesData[0].quantity');
     const dear = { sku: 'DEAR', name: 'Dear', category: 'lamp', price: 999_999_999_999.99 };
     const { id: productId } = (await service.call('POST', '/products', dear)).body.data;
     const huge = await calculate({
@@ -114,14 +101,6 @@ describe('POST /commissions/calculate', () => {
     const refused = await calculate({ employeeId, period: '2026-02' });
     expect(wrongFields(refused)).toEqual(['period']);
     expect(refused.body.error.message).toContain('at most 10000 sales');
-  });
-
-  it('refuses a month in the future, and accepts the present month', async () => {
-    const employeeId = await newEmployee();
-    const refused = await calculate({ employeeId, period: '2026-12', salesData: [{ productId: 1 }] });
-    expect(wrongFields(refused)).toEqual(['period']);
-    expect(refused.body.error.details.fields[0].message).toContain('must not be after 2026-11');
-    expect((await calculate({ employeeId, period: '2026-11' })).status).toBe(200);
   });
 
   it.each(['0000-01', '1899-12', '3000-01'])('refuses the period %s', async (period) => {
@@ -210,29 +189,6 @@ describe('the commission of an account', () => {
     expect(list.body.data).toEqual([]);
   });
 
-  it('requires a date in the period when the account was activated in another month', async () => {
-    const employeeId = await newEmployee();
-    const { id: accountId } = await newAccount(service, { activationDate: '2025-05-20' });
-    const june = { employeeId, period: '2025-06' };
-    expect(wrongFields(await calculate({ ...june, salesData: [{ accountId }] }))).toEqual([
-      'salesData[0].saleDate',
-    ]);
-    const { lines } = await calculated({ ...june, salesData: [{ accountId, saleDate: '2025-06-02' }] });
-    expect(lines).toMatchObject([{ accountId, saleDate: '2025-06-02' }]);
-  });
-
-  it('is refused for a pending or cancelled account, and not derived from one', async () => {
-    const employeeId = await newEmployee();
-    const cancelled = await newAccount(service, { activationDate: '2025-05-20' });
-    await service.call('PUT', `/accounts/${cancelled.id}`, { status: 'cancelled', reason: 'returned' });
-    const pending = await newAccount(service, { activationDate: '2999-12-31' });
-    const salesData = [cancelled, pending].map(({ id }) => ({ accountId: id, saleDate: '2025-05-20' }));
-    const refused = await calculate({ employeeId, period: '2025-05', salesData });
-    expect(wrongFields(refused)).toEqual(['salesData[0].accountId', 'salesData[1].accountId']);
-    expect(refused.text).toContain('must not be a cancelled account');
-    expect(refused.text).toContain('must not be a pending account');
-  });
-
   it('is split in requested shares, never above the whole sale or its commission', async () => {
     const employees = [await newEmployee(), await newEmployee(), await newEmployee()];
     const { id: accountId } = await newAccount(service, { activationDate: '2025-05-20' });
@@ -253,11 +209,6 @@ describe('the commission of an account', () => {
       expect(wrongFields(await share(employees[2], shareBasisPoints))).toEqual([
         'salesData[0].shareBasisPoints',
       ]);
-    const ofProduct = { employeeId: employees[2], period: '2025-05' };
-    const salesData = [{ productId: 1, shareBasisPoints: 5_000 }];
-    expect(wrongFields(await calculate({ ...ofProduct, salesData }))).toEqual([
-      'salesData[0].shareBasisPoints',
-    ]);
   });
 
   it('goes to its seller, except for shares of other commissions', async () => {

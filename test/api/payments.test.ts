@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
   accountNow,
@@ -10,10 +10,13 @@ import {
   paymentNow,
   reverse,
   setToday,
+  startInstanceForTest,
   startServiceForTest,
+  statementsOf,
   useService,
   wrongFields,
 } from '../support/harness.ts';
+import { type Answer, notification } from '../support/http.ts';
 
 const service = useService();
 const TODAY = '2026-03-02';
@@ -164,6 +167,120 @@ describe('the transaction reference', () => {
     const answers = await Promise.all(Array.from({ length: 10 }, () => post(body)));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(9).fill(409)]);
     expect((await accountNow(service, id)).paid).toBe(10);
+  });
+});
+
+describe('a payment with an external id', () => {
+  let accountId: number;
+  beforeAll(async () => {
+    accountId = (await newAccount(service)).id;
+  });
+  let count = 0;
+  const unique = (prefix: string) => {
+    count += 1;
+    return `${prefix}-${count}`;
+  };
+  function expectDuplicate(answer: Answer, id: number): void {
+    expect(answer.status, answer.text).toBe(409);
+    expect(answer.body.error.details).toEqual({ resource: 'payment', field: 'externalId', id });
+  }
+  const record = (fields: object) => post({ accountId, amount: 10, ...fields });
+
+  it('is recorded once among ten in one batch, and the others of the batch are recorded', async () => {
+    const before = (await accountNow(service, accountId)).paid;
+    const externalId = unique('BATCH');
+    const answers = await Promise.all([
+      ...Array.from({ length: 10 }, () => record({ externalId })),
+      ...Array.from({ length: 10 }, () => record({ externalId: unique('BESIDE') })),
+      ...Array.from({ length: 10 }, () => record({})),
+    ]);
+    const statuses = answers.map(({ status }) => status);
+    expect(statuses.slice(0, 10).sort()).toEqual([201, ...Array(9).fill(409)]);
+    expect(statuses.slice(10)).toEqual(Array(20).fill(201));
+    expect((await accountNow(service, accountId)).paid).toBe(before + 210);
+  });
+
+  it('is recorded once among ten that two instances receive', async () => {
+    const second = await startInstanceForTest(service);
+    const externalId = unique('INSTANCES');
+    const body = { accountId, amount: 10, paymentMethodId: 2, externalId };
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, at) =>
+        at % 2
+          ? record({ externalId })
+          : second.call('POST', '/payments', body, { token: service.adminToken }),
+      ),
+    );
+    const [won] = answers.filter(({ status }) => status === 201);
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(9).fill(409)]);
+    for (const answer of answers.filter(({ status }) => status === 409))
+      expectDuplicate(answer, won?.body.data.id);
+  });
+
+  it('is recorded or changed, but not both, when both happen at once', async () => {
+    for (let round = 0; round < 5; round++) {
+      const { id } = await pay(service, accountId, 10);
+      const externalId = unique('BOTH');
+      const answers = await Promise.all([
+        record({ externalId }),
+        service.call('PUT', `/payments/${id}`, { externalId }),
+      ]);
+      expect(answers.filter(({ status }) => status < 300)).toHaveLength(1);
+      expect(answers.filter(({ status }) => status === 409)).toHaveLength(1);
+    }
+  });
+
+  it('gets the same answer for a repeat with its Idempotency-Key', async () => {
+    const body = {
+      accountId,
+      amount: 10,
+      paymentMethodId: 2,
+      externalId: unique('KEY'),
+      metadata: { a: '1' },
+    };
+    const options = { headers: { 'idempotency-key': unique('key') } };
+    const first = await service.call('POST', '/payments', body, options);
+    const again = await service.call('POST', '/payments', body, options);
+    expect([first.status, again.status, again.body]).toEqual([201, 201, first.body]);
+  });
+
+  it('keeps its external id after a reversal, until that is removed', async () => {
+    const externalId = unique('REVERSED');
+    const { id } = (await record({ externalId })).body.data;
+    expect(await reverse(service, id)).toMatchObject({ externalId });
+    expectDuplicate(await record({ externalId }), id);
+    await service.call('PUT', `/payments/${id}`, { externalId: null });
+    expect((await record({ externalId })).status).toBe(201);
+  });
+
+  it('asks PostgreSQL about external ids only if one was sent', async () => {
+    const asked = async (fields: object) => {
+      const statements = await statementsOf(() => record(fields));
+      return statements.filter(({ text }) => text.includes('external_id = any')).length;
+    };
+    expect(await asked({})).toBe(0);
+    expect(await asked({ externalId: unique('ASKED') })).toBe(1);
+  });
+
+  it('can be given by staff to a payment that the provider reported', async () => {
+    const { accountNumber } = await newAccount(service);
+    const sent = await notify(service, notification({ BillRefNumber: accountNumber }));
+    const { paymentId } = sent.body.data;
+    expect((await service.call('GET', `/payments/${paymentId}`)).body.data).toMatchObject({
+      externalId: null,
+      metadata: {},
+    });
+    const externalId = unique('PROVIDER');
+    const changed = await service.call('PUT', `/payments/${paymentId}`, {
+      externalId,
+      metadata: { till: '1' },
+    });
+    expect(changed.body.data).toMatchObject({
+      id: paymentId,
+      externalId,
+      metadata: { till: '1' },
+      amount: 400,
+    });
   });
 });
 

@@ -317,8 +317,6 @@ describe('an uploaded statement', () => {
     it.each([
       ['the day of another date', ['05/10/2026 10:15:30', '14/10/2026 10:15:30'], []],
       ['the period', ['02/11/2026 10:15:30'], [PERIOD]],
-      ['today', ['12/11/2026 10:15:30'], []],
-      ['the form of the portal', ['02-11-2026 10:15:30'], []],
     ])('is read with the day first if %s shows this', async (_what, times, preamble) => {
       const { id } = await uploaded(dated(times, preamble));
       expect(await timesOf(id)).toEqual(
@@ -340,30 +338,6 @@ describe('an uploaded statement', () => {
       expect(await timesOf(id)).toEqual(['2026-02-10']);
       const other = await dataOf(declare(dated(['02/10/2026 10:15:30']), 'day_first'), 201);
       expect(await timesOf(other.id)).toEqual(['2026-10-02']);
-    });
-
-    it.each([
-      [['11/02/2026 10:15:30', '11/14/2026 10:15:30']],
-      [['02-11-2026 10:15:30', '11-14-2026 10:15:30']],
-      [['14/10/2026 10:15:30', '10/15/2026 10:15:30']],
-    ])('is refused if a date has the month first: %s', async (times) => {
-      expect(await problemOf(dated(times))).toMatchObject({
-        path: 'dateOrder',
-        message: expect.stringMatching(/on line 3 has the month first/),
-      });
-    });
-
-    it('is refused if its dates are outside its period unless they are swapped', async () => {
-      expect(await problemOf(dated(['11/02/2026 10:15:30'], [PERIOD]))).toMatchObject({
-        message: expect.stringMatching(/has the month first/),
-      });
-    });
-
-    it('is refused if a spreadsheet has converted only some of its dates', async () => {
-      expect(await problemOf(dated(['2026-02-11 10:15:30', '14/11/2026 10:15:30']))).toMatchObject({
-        path: 'body',
-        message: expect.stringMatching(/Day and month may be swapped/),
-      });
     });
   });
 
