@@ -3,15 +3,7 @@ import { inflateSync } from 'node:zlib';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
-import {
-  dataOf,
-  newAccount,
-  newCustomer,
-  setToday,
-  startServiceForTest,
-  useService,
-  wrongFields,
-} from '../support/harness.ts';
+import { dataOf, newAccount, newCustomer, setToday, useService, wrongFields } from '../support/harness.ts';
 
 const service = useService({
   COMPANY_NAME: 'Jua Nguvu Solar',
@@ -117,16 +109,6 @@ describe('POST /invoices', () => {
     expect(status).toBe(400);
     expect(body.error.details.fields).toEqual([
       { path: 'items', message: 'must add up to at most 999999999999.99' },
-    ]);
-  });
-
-  it('refuses a total above the largest amount, without decimals in a currency that has none', async () => {
-    const shillings = await startServiceForTest({ CURRENCY: 'UGX' });
-    const { id } = await newAccount(shillings);
-    const items = Array(2).fill({ description: 'x', quantity: 1, unitPrice: 999_999_999_999 });
-    const { body } = await shillings.call('POST', '/invoices', { accountId: id, items });
-    expect(body.error.details.fields).toEqual([
-      { path: 'items', message: 'must add up to at most 999999999999' },
     ]);
   });
 

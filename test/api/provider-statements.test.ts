@@ -583,11 +583,6 @@ describe('the figures of a statement', () => {
     const listed = await service.call('GET', '/reconciliations/statements?filter[shortCode]=700700');
     expect(listed.body.data).toEqual([second, first]);
   });
-
-  it('are not compared in a file without a running balance', async () => {
-    const lines = [line(newReceipt(), '1', day('20-01-2026')), line(newReceipt(), '2', day('20-01-2026'))];
-    expect((await uploaded(file(lines))).checks).toEqual([]);
-  });
 });
 
 describe('the newer layout, with units in the header and without columns for the payer and the account', () => {

@@ -7,7 +7,7 @@ import {
   notify,
   PASSWORD,
   pay,
-  startServiceForTest,
+  useInstance,
   useService,
   wrongFields,
 } from '../support/harness.ts';
@@ -255,6 +255,7 @@ describe.each(RESOURCES.filter((one) => one.unique))('a duplicate of a $resource
 });
 
 describe('a duplicate', () => {
+  const impatient = useInstance(service, {}, { existingIdMs: 50 });
   const created = async (path: string, body: object) => (await dataOf(call('POST', path, body), 201)).id;
 
   it('of a configuration names the one that has the name', async () => {
@@ -307,14 +308,14 @@ describe('a duplicate', () => {
     ['fails', () => Promise.reject(new Error('timeout exceeded when trying to connect'))],
     ['takes too long', () => new Promise(() => {})],
   ])('has no id where the lookup of the existing row %s', async (_how, secondConnection) => {
-    const given = { sku: 'FIRST', name: 'Lamp', category: 'lamp', price: 1 };
-    const own = await startServiceForTest({}, { existingIdMs: 50 });
-    await dataOf(own.call('POST', '/products', given), 201);
-    const { pool } = own.parts;
+    const given = { sku: unique('FIRST'), name: 'Lamp', category: 'lamp', price: 1 };
+    await created('/products', given);
+    const { pool } = service.parts;
     const client = await pool.connect();
     const connect = vi.spyOn(pool, 'connect').mockImplementation(secondConnection);
     connect.mockImplementationOnce(async () => client);
-    const answer = await own.call('POST', '/products', given).finally(() => connect.mockRestore());
+    const sent = impatient.call('POST', '/products', given, { token: service.adminToken });
+    const answer = await sent.finally(() => connect.mockRestore());
     expect(duplicateOf(answer)).toEqual({ resource: 'product', field: 'sku' });
   });
 });

@@ -56,9 +56,9 @@ describe('the work of a company', () => {
   });
 });
 
-describe('the work of today', () => {
-  const service = useService({ CASH_COUNTS: 'on' });
+const service = useService({ CASH_COUNTS: 'on' });
 
+describe('the work of today', () => {
   it('counts the calls that are due, and the promises that were broken', async () => {
     const [made, due] = ['2026-11-14', '2026-11-16'];
     const counts = async () => {
@@ -175,8 +175,6 @@ describe('the work of today', () => {
 });
 
 describe('the work of a seller', () => {
-  const service = useService();
-
   it('has the late accounts that the employee sold, and what the sales of two months earn', async () => {
     setToday(service, TODAY);
     const employee = await dataOf(service.call('POST', '/employees', { name: 'Atieno' }), 201);
@@ -191,7 +189,7 @@ describe('the work of a seller', () => {
     const commission = await dataOf(service.call('POST', '/commissions/calculate', october));
     expect(commission.total).toBe(1_140); // 5 % of 22,800
 
-    const token = await service.tokenOf('agent');
+    const token = await service.signInAs('agent');
     const call = (method: string, path: string) => service.call(method, path, undefined, { token });
     expect((await dataOf(call('GET', '/reports/today'))).own).toBeNull();
     const { id } = await dataOf(call('GET', '/auth/me'));
