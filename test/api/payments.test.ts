@@ -221,20 +221,6 @@ describe('a payment with an external id', () => {
     }
   });
 
-  it('gets the same answer for a repeat with its Idempotency-Key', async () => {
-    const body = {
-      accountId,
-      amount: 10,
-      paymentMethodId: 2,
-      externalId: unique('KEY'),
-      metadata: { a: '1' },
-    };
-    const options = { headers: { 'idempotency-key': unique('key') } };
-    const first = await service.call('POST', '/payments', body, options);
-    const again = await service.call('POST', '/payments', body, options);
-    expect([first.status, again.status, again.body]).toEqual([201, 201, first.body]);
-  });
-
   it('keeps its external id after a reversal, until that is removed', async () => {
     const externalId = unique('REVERSED');
     const { id } = (await record({ externalId })).body.data;

@@ -184,6 +184,29 @@ function expectStale(answer: Answer): void {
   });
 }
 
+/** The answers to these POSTs contain a secret, so they are not stored. */
+const WITH_SECRET = ['api_key', 'webhook_endpoint'];
+
+describe.each(RESOURCES.filter(({ resource }) => !WITH_SECRET.includes(resource)))(
+  'an Idempotency-Key of a new $resource',
+  ({ path, body }) => {
+    it('gives a repeat the first answer, and is refused with another body', async () => {
+      const given = body();
+      const options = { headers: { 'idempotency-key': unique('key') } };
+      const [first, second] = [
+        await call('POST', path, given, options),
+        await call('POST', path, given, options),
+      ];
+      expect(first.status, first.text).toBe(201);
+      expect([second.status, second.body]).toEqual([201, first.body]);
+      expect(second.headers.get('idempotent-replayed')).toBe('true');
+      const [field = '', value] = Object.entries(given)[0] ?? [];
+      const other = { ...given, [field]: typeof value === 'number' ? value + 1 : `${value}x` };
+      expect((await call('POST', path, other, options)).status).toBe(422);
+    });
+  },
+);
+
 describe.each(RESOURCES)('a change of a $resource', (one) => {
   const { path, change, resource } = one;
 
@@ -300,8 +323,9 @@ describe('a duplicate', () => {
   it('of a registration names no user, because unregistered callers may not read users', async () => {
     const newcomer = { email: 'me@example.com', password: PASSWORD, firstName: 'A', lastName: 'B' };
     expect((await call('POST', '/auth/register', newcomer, { token: null })).status).toBe(201);
-    const again = await call('POST', '/auth/register', newcomer, { token: null });
-    expect(duplicateOf(again)).toEqual({ resource: 'user', field: 'email' });
+    const again = { ...newcomer, email: newcomer.email.toUpperCase() };
+    const answer = await call('POST', '/auth/register', again, { token: null });
+    expect(duplicateOf(answer)).toEqual({ resource: 'user', field: 'email' });
   });
 
   it.each<[string, () => Promise<never>]>([
