@@ -1,3 +1,4 @@
+import type { OpenAPIV3_1 } from 'openapi-types';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   dataOf,
@@ -445,7 +446,8 @@ describe('external ids and metadata', () => {
   const customers = RESOURCES[0] as Resource;
 
   it.each([/^New/, /Changes$/])('have the same rules in the bodies of all resources: %s', (names) => {
-    const schemas = Object.entries(service.app.swagger().components?.schemas ?? {});
+    const { components } = service.app.swagger() as OpenAPIV3_1.Document;
+    const schemas = Object.entries(components?.schemas ?? {});
     const bodies = schemas.filter(([name, { properties = {} }]) => names.test(name) && properties.externalId);
     expect(bodies.length).toBeGreaterThanOrEqual(WITH_EXTERNAL_ID.length);
     const [, first] = bodies[0] ?? [];

@@ -36,7 +36,6 @@ async function post(fields: Record<string, unknown>): Promise<number> {
 
 afterAll(() => expectBooksToBalance(service.context));
 
-const _TOTAL = 22_800;
 const sha256 = (digits: string) => createHash('sha256').update(digits).digest('hex');
 
 async function send(BillRefNumber: string, MSISDN: string) {
