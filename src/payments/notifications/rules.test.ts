@@ -1059,6 +1059,7 @@ describe('a transaction that staff recorded under a similar reference', () => {
 describe('a transaction that staff recorded first', () => {
   it.each<Case>([
     ['is linked if the amounts are equal', { payments: [{}] }, linked(7)],
+    ['is linked if a pull finds it', { form: 'pulled payment', payments: [{}] }, linked(7)],
     [
       'is linked and flagged if the payment methods differ',
       { payments: [{ method: 'cash' }] },
