@@ -229,6 +229,29 @@ describe('GET /accounts/:id/statement', () => {
     });
   });
 
+  it('covers pending accounts and future days', async () => {
+    setToday(service, '2026-11-02');
+    const { id } = await newAccount(service, { activationDate: '2026-11-20' });
+    await pay(service, id, 500);
+    const now = await expectToAgree(id);
+    expect(now.period).toEqual({ from: '2026-11-02', to: '2026-11-02' });
+    expect(typesOf(now.rows)).toEqual(['opened', 'payment']);
+    const ahead = await statementOf(id, { to: '2026-11-30' });
+    expect(typesOf(ahead.rows)).toEqual(['opened', 'payment', 'deposit', 'instalment']);
+    expect(ahead.closing).toMatchObject({ arrears: 1_900, nextDueDate: '2026-11-20' });
+  });
+
+  it('opens a period with the closing figures of the period before', async () => {
+    setToday(service, '2027-02-01');
+    const { id } = await newAccount(service, { activationDate: '2026-11-02' });
+    await pay(service, id, 2_000, { paymentDate: '2026-11-02' });
+    await pay(service, id, 1_000, { paymentDate: '2026-12-01' });
+    const { dueSoFar, owedInTotal } = (await statementOf(id, { to: '2026-11-30' })).closing;
+    const { opening } = await statementOf(id, { from: '2026-12-01', to: '2026-12-31' });
+    expect(opening).toEqual({ dueSoFar, owedInTotal });
+    expect(opening.owedInTotal).not.toBe(0);
+  });
+
   it('names the ledger events and the provider transaction of each row', async () => {
     setToday(service, '2026-11-02');
     const account = await newAccount(service);

@@ -522,6 +522,14 @@ describe('a request whose facts have changed', () => {
     await expectOutdated(request.id, ['accountStatus']);
   });
 
+  it('is not refused because the customer of a reversed payment has paid again', async () => {
+    const { request, account } = await requestedReversal();
+    await pay(service, account.id, 300);
+    expect(await endOutdated()).toBe(0);
+    await dataOf(approve(request.id));
+    expect((await accountNow(service, account.id)).paid).toBe(300);
+  });
+
   it('becomes obsolete within a minute if nobody decides', async () => {
     const { request, accountId } = await ACTIONS.write_off_account();
     await pay(service, accountId, 100);

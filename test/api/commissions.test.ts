@@ -126,6 +126,13 @@ describe('POST /commissions/calculate', () => {
     });
   });
 
+  it('refuses a month in the future', async () => {
+    const employeeId = await newEmployee();
+    const refused = await calculate({ employeeId, period: '2026-12', salesData: [{ productId: 1 }] });
+    expect(wrongFields(refused)).toEqual(['period']);
+    expect(refused.body.error.details.fields[0].message).toContain('must not be after 2026-11');
+  });
+
   it('names every wrong sale, and unknown ids', async () => {
     const employeeId = await newEmployee();
     const salesData = [
@@ -209,6 +216,13 @@ describe('the commission of an account', () => {
       expect(wrongFields(await share(employees[2], shareBasisPoints))).toEqual([
         'salesData[0].shareBasisPoints',
       ]);
+  });
+
+  it('requires a date in the period when the account was activated in another month', async () => {
+    const employeeId = await newEmployee();
+    const { id: accountId } = await newAccount(service, { activationDate: '2025-05-20' });
+    const june = { employeeId, period: '2025-06', salesData: [{ accountId }] };
+    expect(wrongFields(await calculate(june))).toEqual(['salesData[0].saleDate']);
   });
 
   it('goes to its seller, except for shares of other commissions', async () => {

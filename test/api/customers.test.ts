@@ -137,6 +137,12 @@ describe('PUT /customers/:id', () => {
     );
   });
 
+  it('stores a new phone in the international form', async () => {
+    const { id } = await newCustomer(service);
+    const { body } = await service.call('PUT', `/customers/${id}`, { phone: '0733 000 001' });
+    expect(body.data.phone).toBe('+254733000001');
+  });
+
   it('refuses null in a required field', async () => {
     const { id } = await newCustomer(service);
     expect(wrongFields(await put(id, { firstName: null, phone: null, id: 5 }))).toEqual([

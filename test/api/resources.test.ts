@@ -59,6 +59,7 @@ const RESOURCES: Resource[] = [
     body: () => ({
       ...{ firstName: 'A', lastName: 'B', phone: '+254711000001' },
       email: unique('Customer@example.com'),
+      ...{ nationalId: unique('NID'), secondPhone: '+254733000002', language: 'sw' },
     }),
     change: { firstName: 'Neema' },
     unique: { field: 'email', isInChanges: true, respell: upperCase },

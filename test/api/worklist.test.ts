@@ -356,6 +356,40 @@ describe('what staff assigned', () => {
     expect(await send('corrected 1', payer)).toMatchObject({ accountId: right.id, matchMethod: 'learned' });
     expect(await send('corrected 1', stranger())).toMatchObject({ accountId: wrong.id });
   });
+
+  it('does not override the number of another open account: both are suggested', async () => {
+    const [typed, meant] = [await newAccount(service), await newAccount(service)];
+    const payer = stranger();
+    const payment = await send(typed.accountNumber, payer);
+    await unassign(payment);
+    await assign(payment, meant);
+    const next = await send(typed.accountNumber, payer);
+    expect(next).toMatchObject(UNMATCHED);
+    expect((await suggestionsOf(next)).slice(0, 2)).toEqual([
+      expect.objectContaining({ accountId: meant.id, confidence: 'high' }),
+      expect.objectContaining({ accountId: typed.id, reason: 'the reference is the account number' }),
+    ]);
+    await assign(next, typed);
+    expect(await send(typed.accountNumber, payer)).toMatchObject({
+      accountId: typed.id,
+      matchMethod: 'account_number',
+    });
+  });
+
+  it('overrides the number of a closed account that the payer still types', async () => {
+    const [old, present] = [await newAccount(service), await newAccount(service)];
+    await pay(service, old.id, old.total);
+    const payer = stranger();
+    const payment = await send(old.accountNumber, payer);
+    expect(payment).toMatchObject({ accountId: old.id });
+    await unassign(payment);
+    await assign(payment, present);
+    expect(await send(old.accountNumber, payer)).toMatchObject({
+      accountId: present.id,
+      matchMethod: 'learned',
+    });
+    expect(await send(old.accountNumber, stranger())).toMatchObject({ accountId: old.id });
+  });
 });
 
 describe('the suggestions', () => {
