@@ -215,9 +215,10 @@ export function completionDate(terms: Terms): PlainDate {
   return itemOf(terms, itemCount(terms) - 1).date;
 }
 
-/** The sum that the customer usually pays at once. */
-export function usualInstalment(terms: Terms): Minor {
-  return terms.instalmentMinor;
+/** The whole amount of the first instalment that a sum paid does not fully cover. 0 if there is none. */
+export function nextInstalment(terms: Terms, paidMinor: Minor): Minor {
+  const next = nextItem(terms, maxMinor(paidMinor, terms.depositMinor));
+  return next === undefined ? 0n : itemOf(terms, next.index).amountMinor;
 }
 
 /** The sum of all items dated on or before a date, in minor units; 0 before the activation date. */

@@ -46,6 +46,26 @@ describe('what a customer can promise for an account', () => {
     expect(limits({ paid_minor: 2_400 }, day('2026-10-26'))).toMatchObject({ minimumMinor: 400n });
   });
 
+  it('begins at the amount of the first instalment that is not fully paid', () => {
+    const start = day('2026-11-02');
+    const runs = {
+      ...{ activation_date: start, instalment_minor: 700, instalment_count: 3, total_minor: 3_750 },
+      run_anchor: [start, start, start],
+      run_unit: ['month', 'month', 'month'],
+      run_every: [1, 1, 1],
+      run_place: [1, 2, 3],
+      run_count: [1, 1, 1],
+      run_amount_minor: [700, 150, 900],
+    };
+    const minimum = (paid_minor: number, date = start) => limits({ ...runs, paid_minor }, date)?.minimumMinor;
+    // While the deposit of 2,000 is not paid, the first instalment counts, or what is left of the deposit.
+    expect([0, 1_999].map((paid) => minimum(paid))).toEqual([700n, 1n]);
+    expect([2_000, 2_699].map((paid) => minimum(paid))).toEqual([700n, 700n]);
+    expect([2_700, 2_849].map((paid) => minimum(paid))).toEqual([150n, 150n]);
+    expect([2_850, 3_700].map((paid) => minimum(paid))).toEqual([900n, 50n]);
+    expect(minimum(2_700, day('2027-02-02'))).toBe(150n);
+  });
+
   it('is nothing for a paid account', () => {
     expect(limits({ paid_minor: 3_600 })).toBeUndefined();
     expect(limits({ paid_minor: 3_599 })).toMatchObject({ minimumMinor: 1n, maximumMinor: 1n });

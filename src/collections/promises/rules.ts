@@ -1,5 +1,5 @@
 import { balanceOf } from '../../accounts/ledger/rules.ts';
-import { position, termsOf, usualInstalment } from '../../accounts/schedule/rules.ts';
+import { nextInstalment, position, termsOf } from '../../accounts/schedule/rules.ts';
 import { dueRuleOf, isStatusIn } from '../../accounts/status/rules.ts';
 import type { AccountStatus, JudgedPromiseState } from '../../core/database/tables.ts';
 import { invalidField } from '../../core/http/errors.ts';
@@ -34,8 +34,8 @@ export interface PromiseLimits {
 }
 
 /**
- * From the lower of instalment and arrears, up to the balance, and at most 30 days ahead. If nothing is late, from the instalment, so that
- * a promise is never a formality.
+ * From the lower of the next instalment and the arrears, up to the balance, and at most 30 days ahead. If nothing is late, from the next
+ * instalment, so that a promise is never a formality.
  */
 export function limitsOf(
   account: { instalmentMinor: Minor; arrearsMinor: Minor; balanceMinor: Minor },
@@ -63,7 +63,7 @@ export function promiseLimitsOf(
   const { arrearsMinor } = position(terms, { paidMinor, today: day, ...dueRuleOf(status) });
   const balanceMinor = balanceOf({ status, totalMinor: BigInt(row.total_minor), paidMinor });
   if (balanceMinor <= 0n) return undefined;
-  return limitsOf({ instalmentMinor: usualInstalment(terms), arrearsMinor, balanceMinor }, day);
+  return limitsOf({ instalmentMinor: nextInstalment(terms, paidMinor), arrearsMinor, balanceMinor }, day);
 }
 
 /** @throws AppError VALIDATION_ERROR that names the limit. @param show - the text of an amount. */
@@ -75,7 +75,7 @@ export function checkPromise(
   if (amountMinor < minimumMinor || amountMinor > maximumMinor) {
     throw invalidField(
       'promise.amount',
-      `must be from ${show(minimumMinor)} (the lower of the instalment and the arrears, or the instalment if nothing is late) to ${show(maximumMinor)} (the balance)`,
+      `must be from ${show(minimumMinor)} (the lower of the next instalment and the arrears, or the next instalment if nothing is late) to ${show(maximumMinor)} (the balance)`,
     );
   }
   if (compareDates(date, from) < 0 || compareDates(date, until) > 0) {
