@@ -331,11 +331,15 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
         '2026-01-05',
       ),
       optional('deposit', fromZero, 'The deposit of this account. Empty: that of the pay plan.'),
-      optional('instalment', aboveZero, 'The instalment of this account. Empty: that of the pay plan.'),
+      optional(
+        'instalment',
+        aboveZero,
+        'The instalment of this account. Empty: the first of schedule, or else that of the pay plan.',
+      ),
       optional(
         'instalment_count',
         instalmentCount,
-        'The number of instalments of this account. Empty: that of the pay plan.',
+        'The number of instalments of this account. Empty: that of schedule, or else that of the pay plan.',
       ),
       optional(
         'frequency',

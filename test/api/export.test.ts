@@ -350,9 +350,13 @@ it('moves an account whose instalments are not equal, with its schedule', async 
     const quoted = `"${JSON.stringify(runs).replaceAll('"', '""')}"`;
     await importAll(source, {
       customers: ['external_id,first_name,last_name,phone', 'C-1,Wanjiru,Kamau,0712 345 678'],
+      pay_plans: [
+        'name,deposit,instalment,instalment_count,frequency,grace_days',
+        'Four months,500,700,4,monthly,3',
+      ],
       accounts: [
         'external_id,customer,product,pay_plan,opened_at,deposit,instalment,instalment_count,frequency,grace_days,schedule',
-        `A-1,C-1,SHS-40,"Monthly, two years",2026-08-01,500,700,4,monthly,3,${quoted}`,
+        `A-1,C-1,SHS-40,Four months,2026-08-01,500,700,4,monthly,3,${quoted}`,
         // Equal instalments, so the service does not store the runs.
         `A-2,C-1,SHS-40,"Monthly, two years",2026-08-01,5000,2500,24,monthly,14,"[{""anchor"":""2026-08-01"",""unit"":""month"",""every"":1,""place"":1,""count"":24,""amount"":""2500.00""}]"`,
       ],
@@ -570,6 +574,37 @@ it.each([
     expect(problems.filter(({ severity }) => severity === 'error')).toEqual([
       expect.objectContaining({ column: 'schedule', line: 2, problem: expect.stringContaining(problem) }),
     ]);
+  } finally {
+    await jobs.stop();
+  }
+});
+
+it('imports an account with a schedule alone, and warns only of a deposit and days of grace that the plan does not have', async () => {
+  const one = await startServiceForTest();
+  const jobs = startRequestJobs(one);
+  try {
+    setToday(one, '2026-11-02');
+    const first = { count: 1, amount: '400000000000.00' };
+    const schedule = `"${run(first, { place: 1, count: 40, amount: '1.00' }).replaceAll('"', '""')}"`;
+    const id = await uploadImport(one, {
+      customers: ['external_id,first_name,last_name,phone', 'C-1,Wanjiru,Kamau,0712 345 678'],
+      accounts: [
+        'external_id,customer,product,pay_plan,opened_at,deposit,grace_days,schedule',
+        `A-1,C-1,SHS-40,"Monthly, two years",2026-08-01,,,${schedule}`,
+        `A-2,C-1,SHS-40,"Monthly, two years",2026-08-01,500,3,${schedule}`,
+      ],
+    });
+    await runImportJob(one, id, 'check');
+    expect(await problemsOf(one, id)).toEqual([
+      expect.objectContaining({
+        ...{ severity: 'warning', line: 3, column: 'pay_plan' },
+        problem:
+          'has terms that differ from those of the account: deposit is 5000.00, and 500.00 for the account; grace_days is 14, and 3 for the account',
+      }),
+    ]);
+    await runImportJob(one, id, 'run');
+    const { data } = (await one.call('GET', '/accounts/by-external-id/A-1')).body;
+    expect(data).toMatchObject({ instalmentAmount: 400_000_000_000, instalmentCount: 41, deposit: 5_000 });
   } finally {
     await jobs.stop();
   }

@@ -265,15 +265,20 @@ function amountText(minor: RawBuilder<unknown>, decimals: number) {
   return sql`(${minor}::numeric / 10 ^ ${sql.lit(decimals)})::numeric(20, ${sql.lit(decimals)})::text`;
 }
 
+/** Whether the instalments of an account n can be compared with those of its pay plan p. */
+const HAS_COMPARABLE_INSTALMENTS = sql`n.schedule is null and p.price is null`;
+
 /** The terms in which an account n differs from its pay plan p. */
 function otherTerms(decimals: number): RawBuilder<unknown> {
   const amounts = ['deposit', 'instalment'];
-  const texts = ['deposit', 'instalment', 'instalment_count', 'frequency', 'grace_days'].map((term) => {
+  const ofInstalments = ['instalment', 'instalment_count', 'frequency'];
+  const texts = ['deposit', ...ofInstalments, 'grace_days'].map((term) => {
     const [account, plan] = ['n', 'p'].map((row) => {
       const value = sql.ref(`${row}.${term}`);
       return amounts.includes(term) ? amountText(value, decimals) : sql`${value}::text`;
     });
-    return sql`case when ${sql.ref(`n.${term}`)} is distinct from ${sql.ref(`p.${term}`)}
+    const isCompared = ofInstalments.includes(term) ? HAS_COMPARABLE_INSTALMENTS : sql`true`;
+    return sql`case when ${isCompared} and ${sql.ref(`n.${term}`)} is distinct from ${sql.ref(`p.${term}`)}
       then ${sql.lit(term)} || ' is ' || ${plan} || ', and ' || ${account} || ' for the account' end`;
   });
   return sql`concat_ws('; ', ${sql.join(texts)})`;
@@ -364,8 +369,9 @@ function accountChecks({ today, timeZone, decimals }: CheckSettings): ImportChec
         'accounts',
         'pay_plan',
         sql`join plans p on p.name = n.pay_plan
-          where n.schedule is null and p.price is null and (n.deposit, n.instalment, n.instalment_count, n.frequency, n.grace_days)
-            is distinct from (p.deposit, p.instalment, p.instalment_count, p.frequency, p.grace_days)`,
+          where (n.deposit, n.grace_days) is distinct from (p.deposit, p.grace_days)
+            or ${HAS_COMPARABLE_INSTALMENTS} and (n.instalment, n.instalment_count, n.frequency)
+              is distinct from (p.instalment, p.instalment_count, p.frequency)`,
         (terms) => `has terms that differ from those of the account: ${terms}`,
         'the terms on which the account was sold; to use the terms of the pay plan, leave the term columns empty',
         { detail: otherTerms(decimals) },
@@ -374,7 +380,7 @@ function accountChecks({ today, timeZone, decimals }: CheckSettings): ImportChec
     check(
       'accounts',
       'instalment',
-      sql`where n.deposit + n.instalment::numeric * n.instalment_count > ${LARGEST}`,
+      sql`where n.schedule is null and n.deposit + n.instalment::numeric * n.instalment_count > ${LARGEST}`,
       'gives a total of 10^15 minor units or more',
       'a smaller deposit, instalment or instalment_count',
       { value: amountText(sql`n.instalment`, decimals) },
@@ -390,9 +396,8 @@ function accountChecks({ today, timeZone, decimals }: CheckSettings): ImportChec
     check(
       'accounts',
       'schedule',
-      sql`where (n.instalment, n.instalment_count) is distinct from ((n.schedule -> 0 ->> 'amount')::bigint,
-          (select sum((r ->> 'count')::integer) from jsonb_array_elements(n.schedule) r))
-        and n.schedule is not null`,
+      sql`where (n.instalment, n.instalment_count) <> ((n.schedule -> 0 ->> 'amount')::bigint,
+        (select sum((r ->> 'count')::integer) from jsonb_array_elements(n.schedule) r))`,
       'does not have the first amount of the column instalment, and the number of instalments of the column instalment_count',
       'a schedule with this amount and number',
     ),

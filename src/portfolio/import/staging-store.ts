@@ -54,8 +54,10 @@ export async function deriveRows(tx: Tx, { today, timeZone, writesRows }: Stagin
     update new_accounts a set
       follows_plan = num_nonnulls(a.deposit, a.instalment, a.instalment_count, a.frequency, a.schedule) = 0,
       activation_date = coalesce(a.activation_date, (a.opened_at at time zone ${timeZone})::date),
-      deposit = coalesce(a.deposit, p.deposit), instalment = coalesce(a.instalment, p.instalment),
-      instalment_count = coalesce(a.instalment_count, p.instalment_count),
+      deposit = coalesce(a.deposit, p.deposit),
+      instalment = coalesce(a.instalment, (a.schedule -> 0 ->> 'amount')::bigint, p.instalment),
+      instalment_count = coalesce(a.instalment_count,
+        (select sum((r ->> 'count')::integer)::integer from jsonb_array_elements(a.schedule) r), p.instalment_count),
       frequency = coalesce(a.frequency, p.frequency), grace_days = coalesce(a.grace_days, p.grace_days)
     from plans p where p.name = a.pay_plan`.execute(tx);
   if (writesRows) await takeAccountIds(tx);
