@@ -708,6 +708,42 @@ describe('the texts of a statement', () => {
     expect(paper).toContain('Jinsi ya kulipa');
     expect(paper).not.toMatch(/Statement|Page|Owed|Due|Paid by|November|December|weekly|Instalment/);
   });
+
+  it.skipIf(!hasReader).each<[string, object, english: string, swahili: string]>([
+    [
+      'of two amounts',
+      { price: 1_100, instalmentCount: 4, roundingUnit: 300, frequency: 'weekly' },
+      '4 instalments (3 of KES 300.00, 1 of KES 100.00), the last on 30 November 2026. In total KES 1,100.00.',
+      'awamu 4 (3 za KES 300.00, 1 ya KES 100.00), ya mwisho tarehe 30 Novemba 2026.',
+    ],
+    [
+      'of one amount, with gaps',
+      { instalmentAmount: 300, instalmentCount: 3, monthsWithoutDues: [12], frequency: 'monthly' },
+      '3 instalments of KES 300.00, the last on 2 March 2027.',
+      'awamu 3 za KES 300.00, ya mwisho tarehe 2 Machi 2027.',
+    ],
+    [
+      'of more than three amounts',
+      {
+        price: 1_100,
+        harvest: {
+          entries: [1, 2, 3, 4].map((n) => ({ month: 2 * n, day: 1, shareBasisPoints: 1_000 * n })),
+          ...{ cycles: 1, leadDays: 0 },
+        },
+      },
+      '4 instalments, the last on 1 August 2027.',
+      'awamu 4, ya mwisho tarehe 1 Agosti 2027.',
+    ],
+  ])('state the amounts of a plan with instalments %s', async (name, terms, english, swahili) => {
+    setToday(service, '2026-11-02');
+    const plan = await dataOf(
+      service.call('POST', '/payplans', { name: `Instalments ${name}`, deposit: 100, ...terms }),
+      201,
+    );
+    const { id } = await newAccount(service, { payplanId: plan.id });
+    expect(await textOf(id, 'pdf')).toContain(english);
+    expect(await textOf(id, 'pdf', '&lang=sw')).toContain(swahili);
+  });
 });
 
 describe('GET /accounts/:id/payment-instructions', () => {

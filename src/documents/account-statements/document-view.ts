@@ -1,10 +1,10 @@
-import { completionDate, hasEqualInstalments, termsOf } from '../../accounts/schedule/rules.ts';
+import { chargesOf, completionDate, hasEqualInstalments, termsOf } from '../../accounts/schedule/rules.ts';
 import type { Currency } from '../../core/context.ts';
 import type { Language } from '../../core/http/fields.ts';
 import { type Minor, printedAmount } from '../../core/values/money.ts';
 import type { Printer } from '../../platform/printing/printer.ts';
 import { explainDebt } from './explanation-rules.ts';
-import { sayWhy } from './explanation-wording-rules.ts';
+import { MAX_AMOUNTS, sayWhy } from './explanation-wording-rules.ts';
 import type { Line } from './folding-rules.ts';
 import { quoteOf } from './quote-rules.ts';
 import type { Row, StatementFigures } from './rules.ts';
@@ -22,6 +22,7 @@ export function statementDocument(
   const { account, accountNumber, customer, productName, period, isToday, statement } = made;
   const { decimals } = currency;
   const terms = termsOf(account);
+  const { instalments } = chargesOf(terms);
   const amount = (minor: Minor) => printedAmount(minor, decimals);
   const unlessZero = (minor: Minor) => (minor === 0n ? null : amount(minor));
   const cell = (minor: Minor) => unlessZero(minor) ?? '';
@@ -67,6 +68,11 @@ export function statementDocument(
       count: terms.instalmentCount,
       frequency: terms.frequency,
       isEqual: hasEqualInstalments(terms),
+      /** The amounts of the instalments, none if there are too many. */
+      amounts:
+        instalments.length > MAX_AMOUNTS
+          ? []
+          : instalments.map(({ count, amountMinor }) => ({ count, amount: amount(amountMinor) })),
       lastDate: completionDate(terms),
       total: amount(BigInt(account.total_minor)),
     },

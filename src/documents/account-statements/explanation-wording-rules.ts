@@ -86,7 +86,7 @@ const WORDS: Record<Language, Words> = {
 };
 
 /** The number of different amounts of instalments that a sentence lists. */
-const MAX_AMOUNTS = 3;
+export const MAX_AMOUNTS = 3;
 
 /** For example: Deposit 1,500 + 289 instalments of 60 due until today = 18,840; paid 9,540; 9,300 late since 27 Jun 2026. */
 export function sayWhy(why: DebtExplanation, { date, isToday, decimals, language }: Spoken): string {
