@@ -10,6 +10,7 @@ import { minMinor } from '../../core/values/money.ts';
 import {
   allocate,
   dueBy,
+  hasEqualInstalments,
   itemOf,
   itemsBy,
   nextItem,
@@ -218,6 +219,44 @@ describe('the terms of an account', () => {
       graceDays: 5,
       activationDate: '2026-10-19',
     });
+  });
+});
+
+describe('equal instalments', () => {
+  const month = (anchor: string, place: number, count: number, more: Partial<Run> = {}): Run => ({
+    ...{ anchor: date(anchor), unit: 'month', every: 1, place, count, amountMinor: 1_000n, ...more },
+  });
+  const isEqual = (runs: Run[], terms = MONTHLY) => hasEqualInstalments(termsOfRuns(terms, runs));
+
+  it('are recognised in runs with other anchors, and in runs that continue each other', () => {
+    expect(isEqual([month('2024-01-31', 1, 12)])).toBe(true);
+    expect(isEqual([month('2023-12-31', 2, 12)])).toBe(true);
+    expect(isEqual([month('2024-01-31', 1, 5), month('2024-01-31', 6, 7)])).toBe(true);
+    expect(isEqual([month('2024-02-29', 0, 1), month('2024-03-31', 0, 11)])).toBe(true);
+    const weekly = (anchor: string, place: number, count: number) =>
+      month(anchor, place, count, { unit: 'day', every: 7 });
+    expect(isEqual([weekly('2024-02-07', 0, 3)], { ...MONTHLY, frequency: 'weekly' })).toBe(true);
+  });
+
+  it('are no runs with other dates or amounts', () => {
+    // Due on 29 February as in equal instalments, but on 29 March instead of 31 March.
+    expect(isEqual([month('2024-02-29', 0, 12)])).toBe(false);
+    expect(isEqual([month('2024-01-31', 2, 12)])).toBe(false);
+    expect(isEqual([month('2024-01-31', 1, 12, { every: 2 })])).toBe(false);
+    expect(isEqual([month('2024-02-29', 0, 2, { unit: 'day', every: 1 })])).toBe(false);
+    expect(isEqual([month('2024-01-31', 1, 5), month('2024-01-31', 7, 7)])).toBe(false);
+    expect(isEqual([month('2024-01-31', 1, 11), month('2024-01-31', 12, 1, { amountMinor: 9n })])).toBe(
+      false,
+    );
+  });
+
+  it('are never stored as runs', () => {
+    fc.assert(
+      fc.property(runTermsArb, (terms) => {
+        if (terms.runs) expect(naiveItems(terms)).not.toEqual(naiveItems({ ...terms, runs: undefined }));
+      }),
+      RUNS,
+    );
   });
 });
 

@@ -95,31 +95,37 @@ function unitsBy({ anchor, unit }: Pick<Run, 'anchor' | 'unit'>, date: PlainDate
   return unit === 'month' ? wholeMonthsBetween(anchor, date) : daysBetween(anchor, date);
 }
 
-/** Whether the runs are equal instalments that begin one period after the activation date. */
+/** Whether the runs are equal instalments that begin one period after the activation date, in whatever runs they are written. */
 export function areEqualInstalments(
   runs: readonly Run[],
   { frequency, activationDate }: { frequency: Frequency; activationDate: PlainDate },
 ): boolean {
-  const [only, ...others] = runs;
-  if (!only || others.length > 0) return false;
-  const { count: instalmentCount, amountMinor: instalmentMinor } = only;
-  const terms = { depositMinor: 0n, instalmentMinor, instalmentCount, frequency, activationDate };
-  return isSameRun(only, equalInstalments(terms));
+  const instalmentMinor = runs[0]?.amountMinor;
+  if (instalmentMinor === undefined) return false;
+  const rhythm = { anchor: activationDate, ...periodOf(frequency, 1) };
+  let place = 1;
+  return runs.every((run) => {
+    const isEqual = run.amountMinor === instalmentMinor && isInRhythm(run, { ...rhythm, place });
+    place += run.count;
+    return isEqual;
+  });
 }
 
-function isSameRun(a: Run, b: Run): boolean {
-  return (
-    a.anchor === b.anchor &&
-    a.unit === b.unit &&
-    a.every === b.every &&
-    a.place === b.place &&
-    a.count === b.count &&
-    a.amountMinor === b.amountMinor
-  );
+/** Whether the dues of a run are those of a rhythm from a place on. */
+function isInRhythm(run: Run, rhythm: Pick<Run, 'anchor' | 'unit' | 'every' | 'place'>): boolean {
+  // Months keep the day of the anchor, so the same day in the first month does not make the same days in the next.
+  const hasSamePeriod =
+    run.unit === rhythm.unit &&
+    run.every === rhythm.every &&
+    (run.unit === 'day' || run.anchor.slice(8) === rhythm.anchor.slice(8));
+  return (run.count === 1 || hasSamePeriod) && dateInRun(run, 0) === dateInRun(rhythm, 0);
 }
 
 /** The date of due j of a run. */
-export function dateInRun({ anchor, unit, every, place }: Run, j: number): PlainDate {
+export function dateInRun(
+  { anchor, unit, every, place }: Pick<Run, 'anchor' | 'unit' | 'every' | 'place'>,
+  j: number,
+): PlainDate {
   const periods = (place + j) * every;
   return unit === 'month' ? addMonthsKeepingDay(anchor, periods) : addDays(anchor, periods);
 }
@@ -396,7 +402,7 @@ function stretchesOf(
   let left = count;
   for (let place = firstPlace; left > 0; place++) {
     if (place > lastPlace) return undefined;
-    const date = dateInRun({ ...rhythm, place, count: 1, amountMinor: 0n }, 0);
+    const date = dateInRun({ ...rhythm, place }, 0);
     if (monthsWithoutDues.includes(monthOf(date))) continue;
     left -= 1;
     const stretch = stretches.at(-1);
