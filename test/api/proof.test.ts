@@ -589,6 +589,12 @@ const DAMAGES: [name: string, damage: string, named: Record<string, [table: stri
     }),
     { schedules: ['accounts', ':account'] },
   ],
+  ...['instalment_minor', 'instalment_count'].map((column): (typeof DAMAGES)[number] => [
+    `an account with runs has another ${column} than its runs`,
+    `${runs({ from: "date '2026-11-09'", place: '1', count: 'instalment_count', before: 'deposit_minor' })};
+     update accounts set ${column} = ${column} + 1 where id = :account`,
+    { schedules: ['accounts', ':account'] },
+  ]),
   [
     'a status changes without a record',
     `update accounts set status = 'suspended' where id = :account`,

@@ -10,9 +10,10 @@ export const SCHEDULE_CHECKS: readonly Check[] = [
     name: 'schedules',
     rule:
       'The price and the next due date of every account follow from its deposit, its instalments and the sum paid. The dates of a ' +
-      'schedule in runs are in order, and each run begins with the sum of everything before it.',
+      'schedule in runs are in order, and each run begins with the sum of everything before it. ' +
+      'The instalment of such an account is that of its first run, and its number of instalments that of all runs.',
     checked: sql`
-      select a.id, a.total_minor, a.next_due_date, coalesce(r.broken_runs, 0) as broken_runs,
+      select a.id, a.total_minor, a.next_due_date, a.instalment_minor, a.instalment_count, r.first_amount, r.instalments, coalesce(r.broken_runs, 0) as broken_runs,
         case when a.run_from is null then e.total else r.total end as expected_total,
         case
           when a.status in ${literalList(statusesIn('closed'))} or a.paid_minor >= case when a.run_from is null then e.total else r.total end
@@ -27,7 +28,7 @@ export const SCHEDULE_CHECKS: readonly Check[] = [
           case a.frequency when 'daily' then interval '1 day' when 'weekly' then interval '7 days' else interval '1 month' end as period
       ) e
       left join lateral (
-        select max(before + amount * count) as total,
+        select max(before + amount * count) as total, min(amount) filter (where at = 1) as first_amount, sum(count) as instalments,
           count(*) filter (where (first, recorded_before) is distinct from (recorded_first, before)
             or first <= coalesce(lag_last, a.activation_date - 1)) as broken_runs,
           max((anchor + period * (place + (a.paid_minor - before) / amount))::date)
@@ -53,6 +54,8 @@ export const SCHEDULE_CHECKS: readonly Check[] = [
       from checked cross join lateral (values
         ('total_minor', coalesce(expected_total::text, 'none'), total_minor::text),
         ('next_due_date', coalesce(expected_next::text, 'none'), coalesce(next_due_date::text, 'none')),
+        ('instalment_minor', coalesce(first_amount, instalment_minor)::text, instalment_minor::text),
+        ('instalment_count', coalesce(instalments, instalment_count)::text, instalment_count::text),
         ('runs with a wrong date or sum', '0', broken_runs::text)
       ) as v (what, expected, found)
       where v.expected <> v.found`,
