@@ -222,6 +222,25 @@ describe('the terms of an account', () => {
   });
 });
 
+describe('termsOf', () => {
+  it('refuses runs that lack a value, or have an unknown unit', () => {
+    const run = {
+      ...{
+        run_anchor: [date('2026-10-19')],
+        run_unit: ['day'],
+        run_every: [7],
+        run_place: [1],
+        run_count: [4],
+      },
+      run_amount_minor: [400],
+    };
+    expect(termsOf(accountRow(run)).runs).toHaveLength(1);
+    for (const name of ['run_unit', 'run_every', 'run_place', 'run_count', 'run_amount_minor'])
+      expect(() => termsOf(accountRow({ ...run, [name]: [] }))).toThrow('Run 1 of an account');
+    expect(() => termsOf(accountRow({ ...run, run_unit: ['week'] }))).toThrow('has the unit week');
+  });
+});
+
 describe('equal instalments', () => {
   const month = (anchor: string, place: number, count: number, more: Partial<Run> = {}): Run => ({
     ...{ anchor: date(anchor), unit: 'month', every: 1, place, count, amountMinor: 1_000n, ...more },

@@ -71,14 +71,16 @@ export function termColumns(terms: Terms) {
 }
 
 function readRuns(row: TermColumns): Run[] | undefined {
-  return row.run_anchor?.map((anchor, i) => ({
-    anchor,
-    unit: row.run_unit?.[i] === 'month' ? 'month' : 'day',
-    every: row.run_every?.[i] ?? 0,
-    place: row.run_place?.[i] ?? 0,
-    count: row.run_count?.[i] ?? 0,
-    amountMinor: BigInt(row.run_amount_minor?.[i] ?? 0),
-  }));
+  return row.run_anchor?.map((anchor, i) => {
+    const unit = row.run_unit?.[i];
+    const [every, place, count] = [row.run_every?.[i], row.run_place?.[i], row.run_count?.[i]];
+    const amount = row.run_amount_minor?.[i];
+    if (every === undefined || place === undefined || count === undefined || amount === undefined)
+      throw new Error(`Run ${i + 1} of an account lacks a value. Run npm run verify.`);
+    if (unit !== 'day' && unit !== 'month')
+      throw new Error(`Run ${i + 1} of an account has the unit ${unit}. Run npm run verify.`);
+    return { anchor, unit, every, place, count, amountMinor: BigInt(amount) };
+  });
 }
 
 /** The terms of an account with this deposit and these runs, of which there is at least one. */
@@ -226,7 +228,7 @@ export function dueBy(terms: Terms, date: PlainDate): Minor {
   return chargesOf(terms, date).chargedMinor;
 }
 
-/** Items in words: a deposit, and numbers of equal instalments. */
+/** A deposit, and the instalments grouped by amount. */
 export interface Charges {
   depositMinor: Minor;
   instalmentCount: number;
