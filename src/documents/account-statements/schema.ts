@@ -341,7 +341,11 @@ const Explanation = Type.Object(
     state: Choice('ExplanationState', EXPLANATION_STATES),
     deposit: Type.Number({ description: 'The deposit, if it counts in `charged`; otherwise 0.' }),
     instalmentCount: Type.Integer({ description: 'The number of instalments in `charged`.' }),
-    instalmentAmount: { ...Money, description: 'The first instalment of the account.' },
+    instalmentAmount: {
+      ...Money,
+      deprecated: true,
+      description: 'The first instalment of the account. Use instalments, because instalments can differ.',
+    },
     instalments: Type.Array(
       Type.Object({ count: Type.Integer(), amount: Money }, { title: 'EqualInstalments' }),
       { description: 'The instalments in `charged`, by amount. Most accounts have only one amount.' },
