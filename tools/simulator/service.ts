@@ -51,7 +51,7 @@ export async function openAccounts(
   const [product] = products;
   const plan = plans
     .filter(({ productId }) => productId === null || productId === product?.id)
-    .sort((a, b) => b.instalmentAmount * b.instalmentCount - a.instalmentAmount * a.instalmentCount)[0];
+    .sort((a, b) => b.total - a.total)[0];
   if (!product || !plan)
     throw new ServiceError(
       'There is no active product with a pay plan. The simulator needs one to open accounts.',

@@ -51,7 +51,7 @@ export const sale = {
   'sale.methods.notLoaded':
     'The payment methods are not loaded yet. They appear here as soon as the service answers.',
   'sale.activation': 'Starts on',
-  'sale.activation.hint': 'The deposit is due on this day. The first instalment is due one period later.',
+  'sale.activation.hint': 'The deposit is due on this day. The dates of the instalments are counted from it.',
   'sale.amount': 'Amount received',
   'sale.amount.deposit': 'Deposit: {amount}',
   'sale.amount.none': 'Nothing received yet',

@@ -51,7 +51,7 @@ export const sale: Record<keyof typeof en, string> = {
   'sale.methods.notLoaded': 'Njia za malipo hazijapakiwa bado. Zitaonekana hapa mara huduma itakapojibu.',
   'sale.activation': 'Inaanza tarehe',
   'sale.activation.hint':
-    'Malipo ya awali yanadaiwa siku hii. Awamu ya kwanza inadaiwa kipindi kimoja baadaye.',
+    'Malipo ya awali yanadaiwa siku hii. Tarehe za awamu zinahesabiwa kuanzia siku hii.',
   'sale.amount': 'Kiasi kilichopokelewa',
   'sale.amount.deposit': 'Malipo ya awali: {amount}',
   'sale.amount.none': 'Hakuna kilichopokelewa bado',
