@@ -349,7 +349,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
       optional(
         'schedule',
         { kind: 'runs' },
-        'For instalments that are not equal, or not one frequency apart: runs of equal instalments in the order of their dates, as a JSON array of objects with anchor (a date), unit (day or month), every, place, count and amount. Instalment j, from 0, of a run is due (place + j) × every units after the anchor. Then instalment is the first amount, and instalment_count the number of all instalments.',
+        'For instalments that are not equal, or not one frequency apart: runs of equal instalments in the order of their dates, as a JSON array of objects with anchor (a date), unit (day or month), every, place, count and amount. Instalment j, from 0, of a run is due (place + j) × every units after the anchor. Then instalment is the first amount, and instalment_count the number of all instalments. Empty: the instalments of the pay plan if the columns from deposit to frequency are empty or repeat some of its terms; equal instalments if they have all four terms, or another one.',
       ),
       optional('grace_days', graceDays, 'The days of grace of this account. Empty: those of the pay plan.'),
       optional(

@@ -205,6 +205,16 @@ describe('a pay plan with a price', () => {
     ]);
   });
 
+  it('shows its only instalment, which takes the rest', async () => {
+    const { body } = await create({ instalmentCount: 1, roundingUnit: 400 });
+    expect(body.data).toMatchObject({
+      dueCount: 1,
+      instalmentAmount: 900,
+      lastInstalmentAmount: 900,
+      total: 1_000,
+    });
+  });
+
   it('has instalments every few weeks, and none in months without dues', async () => {
     const body = { instalmentCount: 5, frequency: 'weekly', every: 2, monthsWithoutDues: [5, 4] };
     const created = (await create(body)).body.data;
@@ -249,7 +259,18 @@ describe('a pay plan with a price', () => {
     [
       { price: 1_600, instalmentCount: 1_500, monthsWithoutDues: [1, 3, 5, 7, 9, 11] },
       'monthsWithoutDues',
-      /interrupts the plan \d+ times; at most 239/,
+      /interrupts the plan up to \d+ times; at most 239/,
+    ],
+    // Accounts that begin in December would have no interruption.
+    [
+      { every: 2, price: 3_100, instalmentCount: 300, monthsWithoutDues: [1, 3, 5, 7, 9] },
+      'monthsWithoutDues',
+      /interrupts the plan/,
+    ],
+    [
+      { frequency: 'weekly', every: 52, monthsWithoutDues: [5, 6] },
+      'monthsWithoutDues',
+      /must leave a month/,
     ],
     [{ monthsWithoutDues: [13] }, 'monthsWithoutDues[0]', /12/],
   ])('refuses %j, and says what is allowed', async (fields, path, message) => {

@@ -424,7 +424,7 @@ it('moves a pay plan with a price and months without dues, and gives its schedul
       accounts: [
         'external_id,customer,product,pay_plan,opened_at,deposit,instalment,instalment_count,frequency',
         'A-1,C-1,SHS-40,Fields,2026-01-31,,,,',
-        'A-2,C-1,SHS-40,Fields,2026-01-31,100,250,4,monthly',
+        'A-6,C-1,SHS-40,Fields,2026-01-31,100,,,monthly',
       ],
     });
     const planned = {
@@ -467,7 +467,7 @@ it('moves a pay plan with a price and months without dues, and gives its schedul
         '2027-01-31 150',
       ];
       expect(await schedule('A-1')).toEqual(fields);
-      expect((await schedule('A-2')).at(-1)).toBe('2026-05-31 250'); // It has terms of its own.
+      expect(await schedule('A-6')).toEqual(fields); // It repeats terms of its plan.
       expect(await schedule('A-3')).toHaveLength(4);
       const harvests = ['2027-02-28 346', '2027-09-30 231', '2028-02-29 346', '2028-09-30 232'];
       expect(await schedule('A-4')).toEqual(['2026-11-02 100', ...harvests]);
@@ -492,6 +492,32 @@ it('moves a pay plan with a price and months without dues, and gives its schedul
     }
   } finally {
     for (const started of jobs) await started.stop();
+  }
+});
+
+it('warns of an account with equal instalments on a pay plan with others', async () => {
+  const jobs = startRequestJobs(service);
+  try {
+    const id = await uploadImport(service, {
+      customers: ['external_id,first_name,last_name,phone', 'OWN-1,Wanjiru,Kamau,0712 345 679'],
+      pay_plans: [
+        'name,deposit,instalment,instalment_count,price,rounding_unit,frequency,every,months_without_dues,grace_days',
+        'Own terms,100,250,4,1000,50,monthly,2,5 7,3',
+      ],
+      accounts: [
+        'external_id,customer,product,pay_plan,opened_at,deposit,instalment,instalment_count,frequency',
+        'OWN-A,OWN-1,SHS-40,Own terms,2026-01-31,100,250,4,monthly',
+      ],
+    });
+    await runImportJob(service, id, 'check');
+    expect(await problemsOf(service, id)).toEqual([
+      expect.objectContaining({
+        column: 'pay_plan',
+        problem: expect.stringContaining('and those of the account are equal'),
+      }),
+    ]);
+  } finally {
+    await jobs.stop();
   }
 });
 

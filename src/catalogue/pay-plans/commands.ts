@@ -44,7 +44,7 @@ export async function createPayPlan(context: Context, actor: Actor, sent: NewPay
   if (!canAlwaysBegin(fields)) {
     throw invalidField(
       'monthsWithoutDues',
-      `must leave a month for an instalment: with one every ${fields.every} months, an account that begins in some month would have none`,
+      `must leave a month for an instalment: with every ${fields.every} and the frequency ${fields.frequency}, an account that begins in some month would have none for a year`,
     );
   }
   const problem = lengthProblem(fields);

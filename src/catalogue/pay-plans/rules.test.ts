@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
 import { describe, expect, it } from 'vitest';
 import { PROPERTY_RUNS } from '../../../test/support/property-runs.ts';
+import type { Frequency } from '../../core/database/tables.ts';
 import { addDays, type PlainDate } from '../../core/values/dates.ts';
 import {
   areInOrder,
@@ -194,6 +195,12 @@ describe('canAlwaysBegin', () => {
     [5, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], true],
   ])('with an instalment every %d months, and none in %j: %s', (every, monthsWithoutDues, expected) => {
     expect(canAlwaysBegin({ frequency: 'monthly', every, monthsWithoutDues })).toBe(expected);
-    expect(canAlwaysBegin({ frequency: 'weekly', every, monthsWithoutDues })).toBe(true);
+  });
+
+  it('does not let days or weeks walk for years through months without instalments', () => {
+    const begins = (frequency: Frequency, every: number, monthsWithoutDues = [5, 6]) =>
+      canAlwaysBegin({ frequency, every, monthsWithoutDues });
+    expect([begins('daily', 31), begins('weekly', 4), begins('daily', 365, [])]).toEqual([true, true, true]);
+    expect([begins('daily', 32), begins('weekly', 5)]).toEqual([false, false]);
   });
 });

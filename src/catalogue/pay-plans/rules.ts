@@ -257,8 +257,11 @@ export function dueCountOf(plan: PlanShape): number {
   return amountsOf(plan).reduce((sum, { count }) => sum + count, 0);
 }
 
+/** At least two months have instalments, so a period of this number of days meets one of them each year. */
+const SHORTEST_TWO_MONTHS = 31;
+
 /**
- * Whether the plan has an instalment in each rhythm that an activation date can begin. Otherwise, for example with an instalment every 12
+ * Whether the plan soon has an instalment in each rhythm that an activation date can begin. Otherwise, for example with an instalment every 12
  * months and none in June, an account that is activated in June would have no instalment.
  */
 export function canAlwaysBegin({
@@ -266,7 +269,8 @@ export function canAlwaysBegin({
   every,
   monthsWithoutDues,
 }: Pick<PlanShape, 'frequency' | 'every' | 'monthsWithoutDues'>): boolean {
-  if (frequency !== 'monthly') return true;
+  if (monthsWithoutDues.length === 0) return true;
+  if (frequency !== 'monthly') return periodOf(frequency, every).every <= SHORTEST_TWO_MONTHS;
   return MONTHS.every((start) =>
     MONTHS.some((k) => !monthsWithoutDues.includes(((start - 1 + k * every) % 12) + 1)),
   );
@@ -280,25 +284,27 @@ const MONTHS = Array.from({ length: 12 }, (_, i) => i + 1);
  * @throws RangeError if the plan is too long, see `lengthProblem`.
  */
 export function runsOfPlan(plan: PlanShape, activationDate: PlainDate): Run[] {
-  const runs = findRuns(plan, activationDate);
+  const runs = findRunsOfPlan(plan, activationDate);
   if (!runs) throw new RangeError(`The plan does not end by ${LATEST_DUE}.`);
   return runs;
 }
 
-/** The latest activation date that a request can name. */
-const LATEST_ACTIVATION = '2999-12-31' as PlainDate;
+/** Dates of the last year that a request can name, because a plan is interrupted more often from some months on than from others. */
+const LATEST_ACTIVATIONS = MONTHS.map((month) => `2999-${String(month).padStart(2, '0')}-28` as PlainDate);
 /** Fewer than `MAX_RUNS`: for another activation date, a few more can be needed. */
 const MAX_RUNS_OF_PLAN = MAX_RUNS - 10;
 
 /** Why the schedule of an account could be too long to be stored. */
 export function lengthProblem(plan: PlanShape): string | undefined {
-  const runs = findRuns(plan, LATEST_ACTIVATION);
-  if (!runs) return 'makes the plan last for thousands of years';
-  if (runs.length <= MAX_RUNS_OF_PLAN) return undefined;
-  return `interrupts the plan ${runs.length - 1} times; at most ${MAX_RUNS_OF_PLAN - 1} interruptions are possible`;
+  const counts = LATEST_ACTIVATIONS.map((date) => findRunsOfPlan(plan, date)?.length ?? Infinity);
+  const most = Math.max(...counts);
+  if (most === Infinity) return 'makes the plan last for thousands of years';
+  if (most <= MAX_RUNS_OF_PLAN) return undefined;
+  return `interrupts the plan up to ${most - 1} times; at most ${MAX_RUNS_OF_PLAN - 1} interruptions are possible`;
 }
 
-function findRuns(plan: PlanShape, activationDate: PlainDate): Run[] | undefined {
+/** Like `runsOfPlan`. @returns undefined if the plan is too long. */
+export function findRunsOfPlan(plan: PlanShape, activationDate: PlainDate): Run[] | undefined {
   if (plan.harvest) return harvestRuns(plan, plan.harvest, activationDate);
   const rhythm = { anchor: activationDate, ...periodOf(plan.frequency, plan.every) };
   const stretches = stretchesOf(rhythm, 1, dueCountOf(plan), plan.monthsWithoutDues);

@@ -15,7 +15,7 @@ export function toPayPlan(row: PayPlanRow, currency: Currency, activationDate: P
     productId: row.product_id,
     deposit: amountOf(row.deposit_minor, currency),
     price: optional(row.price_minor),
-    instalmentAmount: amountOf(shape.harvest ? firstMinor : row.instalment_minor, currency),
+    instalmentAmount: amountOf(firstMinor, currency),
     instalmentCount: row.instalment_count,
     roundingUnit: optional(row.rounding_minor),
     frequency: row.frequency,

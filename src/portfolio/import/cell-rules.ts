@@ -363,13 +363,13 @@ function readRuns(trimmed: string, { decimals }: CellSettings): Cell | undefined
     const amountMinor = typeof amount === 'string' ? parseMinor(amount, decimals) : undefined;
     if (date === undefined || (unit !== 'day' && unit !== 'month') || Object.keys(others).length > 0)
       return undefined;
-    if (!isWhole(every, 1, 3_650) || !isWhole(place, 0, 10_000) || !isWhole(count, 1, 10_000))
+    if (!isWhole(every, 1, 3_650) || !isWhole(place, 0, 100_000) || !isWhole(count, 1, 10_000))
       return undefined;
     if (amountMinor === undefined || amountMinor <= 0n || amountMinor > maxAmountMinor(decimals))
       return undefined;
     runs.push({ anchor: date, unit, every, place, count, amountMinor });
   }
-  if (!areInOrder(runs)) return undefined;
+  if (!areInOrder(runs) || runs.reduce((sum, { count }) => sum + count, 0) > 10_000) return undefined;
   const staged: StagedRun[] = runs.map(({ amountMinor, ...run }) => ({
     ...run,
     amount: Number(amountMinor),

@@ -265,6 +265,10 @@ function amountText(minor: RawBuilder<unknown>, decimals: number) {
   return sql`(${minor}::numeric / 10 ^ ${sql.lit(decimals)})::numeric(20, ${sql.lit(decimals)})::text`;
 }
 
+/** Whether an account n has equal instalments that are not those of its pay plan p with a price, another rhythm or months without any. */
+const IS_EQUAL_BESIDE_PLAN = sql`(n.schedule is null and n.follows_plan is false
+  and (p.every <> 1 or p.months_without_dues <> '{}' or n.deposit + n.instalment::numeric * n.instalment_count <> p.price))`;
+
 /** Whether the instalments of an account n can be compared with those of its pay plan p. */
 const HAS_COMPARABLE_INSTALMENTS = sql`n.schedule is null and p.price is null`;
 
@@ -281,7 +285,9 @@ function otherTerms(decimals: number): RawBuilder<unknown> {
     return sql`case when ${isCompared} and ${sql.ref(`n.${term}`)} is distinct from ${sql.ref(`p.${term}`)}
       then ${sql.lit(term)} || ' is ' || ${plan} || ', and ' || ${account} || ' for the account' end`;
   });
-  return sql`concat_ws('; ', ${sql.join(texts)})`;
+  const shape = sql`case when ${IS_EQUAL_BESIDE_PLAN}
+    then 'the instalments of the plan have a price, another rhythm or months without any, and those of the account are equal' end`;
+  return sql`concat_ws('; ', ${sql.join([...texts, shape])})`;
 }
 
 function planChecks({ decimals }: CheckSettings): ImportCheck[] {
@@ -371,7 +377,8 @@ function accountChecks({ today, timeZone, decimals }: CheckSettings): ImportChec
         sql`join plans p on p.name = n.pay_plan
           where (n.deposit, n.grace_days) is distinct from (p.deposit, p.grace_days)
             or ${HAS_COMPARABLE_INSTALMENTS} and (n.instalment, n.instalment_count, n.frequency)
-              is distinct from (p.instalment, p.instalment_count, p.frequency)`,
+              is distinct from (p.instalment, p.instalment_count, p.frequency)
+            or ${IS_EQUAL_BESIDE_PLAN}`,
         (terms) => `has terms that differ from those of the account: ${terms}`,
         'the terms on which the account was sold; to use the terms of the pay plan, leave the term columns empty',
         { detail: otherTerms(decimals) },

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { termsOfRuns } from '../../accounts/schedule/rules.ts';
-import { runsOfPlan, shapeOf } from '../../catalogue/pay-plans/rules.ts';
+import { findRunsOfPlan, shapeOf } from '../../catalogue/pay-plans/rules.ts';
 import type { CopyIn } from '../../core/database/copy-in.ts';
 import type { Tx } from '../../core/database/db.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
@@ -127,7 +127,8 @@ function accountOf(
   };
   const runs =
     row.schedule?.map(({ amount, ...run }) => ({ ...run, amountMinor: BigInt(amount) })) ??
-    (row.shape && runsOfPlan(shapeOf({ ...row.shape, ...planTerms }), activation_date));
+    (row.shape && findRunsOfPlan(shapeOf({ ...row.shape, ...planTerms }), activation_date));
+  if (row.shape && !runs) return undefined; // A check of the pay plans reports it.
   const minor = (amount: number | null) => (amount === null ? null : BigInt(amount));
   return {
     id: row.id ?? row.position,

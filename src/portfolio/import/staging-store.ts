@@ -48,11 +48,14 @@ export async function deriveRows(tx: Tx, { today, timeZone, writesRows }: Stagin
       jsonb_build_object('months', p.harvest_months, 'days', p.harvest_days, 'shares', p.harvest_shares), p.harvest_cycles,
       p.lead_days
     from pay_plans p left join products r on r.id = p.product_id`.execute(tx);
-  // An account with terms of its own does not follow the shape of its plan. An exported account always has its terms.
+  // An account with terms of its own has equal instalments. An exported account always has all terms.
   await sql`alter table new_accounts add column follows_plan boolean`.execute(tx);
   await sql`
     update new_accounts a set
-      follows_plan = num_nonnulls(a.deposit, a.instalment, a.instalment_count, a.frequency, a.schedule) = 0,
+      follows_plan = a.schedule is null and num_nonnulls(a.deposit, a.instalment, a.instalment_count, a.frequency) < 4
+        and (coalesce(a.deposit, p.deposit), coalesce(a.instalment, p.instalment),
+          coalesce(a.instalment_count, p.instalment_count), coalesce(a.frequency, p.frequency))
+          is not distinct from (p.deposit, p.instalment, p.instalment_count, p.frequency),
       activation_date = coalesce(a.activation_date, (a.opened_at at time zone ${timeZone})::date),
       deposit = coalesce(a.deposit, p.deposit),
       instalment = coalesce(a.instalment, (a.schedule -> 0 ->> 'amount')::bigint, p.instalment),

@@ -1,3 +1,0 @@
--- Outside a transaction: requests continue while the index is built. Health checks ask whether an account has runs.
-drop index concurrently if exists accounts_with_runs;
-create index concurrently accounts_with_runs on accounts (id) where run_anchor is not null;
