@@ -213,7 +213,7 @@ export const audit = {
   'auditField.errors': 'Errors',
   'auditField.eventCount': 'Events',
   'auditField.eventIds': 'Event IDs',
-  'auditField.every': 'Every (days, weeks or months)',
+  'auditField.every': 'Periods between instalments',
   'auditField.expiresAt': 'Expires',
   'auditField.failure': 'Failure',
   'auditField.frequency': 'Frequency',

@@ -183,7 +183,7 @@ export const audit: Record<keyof typeof en, string> = {
   'auditField.errors': 'Makosa',
   'auditField.eventCount': 'Matukio',
   'auditField.eventIds': 'ID za matukio',
-  'auditField.every': 'Kila (siku, wiki au miezi)',
+  'auditField.every': 'Vipindi kati ya awamu',
   'auditField.expiresAt': 'Inaisha',
   'auditField.failure': 'Hitilafu',
   'auditField.frequency': 'Marudio',
