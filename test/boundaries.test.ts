@@ -101,7 +101,7 @@ describe('the time of a row', () => {
 describe('instalments', () => {
   it('are computed only by the schedule and the pay plans', () => {
     const formula =
-      /instalments_due_(by|in_runs)|\b(next_)?due_in_run\b|\bnext_due_date(_in_runs)?\(|date_of_place|place_by|dateInRun|duesInRunBy|equalInstalments\(|\ba\.run_|paid_to_instalments|item_date|addPeriods|(deposit|instalment)(_minor|Minor)\)? [*+-] |[*+-] [\w.(]*(deposit|instalment)(_minor|Minor)/;
+      /instalments_due_(by|in_runs)|\b(next_)?due_in_run\b|\bnext_due_date(_in_runs)?\(|date_of_place|place_by|dateInRun|duesInRunBy|equalInstalments\(|\ba\.run_|paid_to_instalments|item_date|(deposit|instalment)(_minor|Minor)\)? [*+-] |[*+-] [\w.(]*(deposit|instalment)(_minor|Minor)/;
     // Descriptions in schemas name the formula. A check of the books does not use the code that it checks.
     const owner =
       /^src\/(accounts\/schedule|catalogue\/pay-plans|core\/values)\/|schema[.]ts$|\/schedule-checks-store[.]ts$/;

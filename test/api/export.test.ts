@@ -533,6 +533,7 @@ it('refuses a pay plan whose instalments do not pay its price, or have no month'
         'P-4,100,250,4,,,monthly,12,6,3',
         'P-5,100,250,4,,,monthly,,6 13,3',
         'P-6,100,250,9000,,,weekly,365,,3',
+        'P-7,100,250,4,,,weekly,5,6,3',
       ],
     });
     const harvest = await uploadImport(service, {
@@ -566,6 +567,7 @@ it('refuses a pay plan whose instalments do not pay its price, or have no month'
       '5 months_without_dues',
       '6 months_without_dues',
       '7 instalment_count',
+      '8 months_without_dues',
     ]);
   } finally {
     await jobs.stop();

@@ -3,7 +3,7 @@ import { Temporal } from 'temporal-polyfill';
 import { describe, expect, it } from 'vitest';
 import { accountRow } from '../../../test/support/account-row.ts';
 import { PROPERTY_RUNS } from '../../../test/support/property-runs.ts';
-import { dueDate, type Run, totalMinor } from '../../catalogue/pay-plans/rules.ts';
+import { type Run, totalMinor } from '../../catalogue/pay-plans/rules.ts';
 import { FREQUENCIES } from '../../catalogue/pay-plans/schema.ts';
 import { type PlainDate, parsePlainDate } from '../../core/values/dates.ts';
 import { minMinor } from '../../core/values/money.ts';
@@ -281,15 +281,15 @@ describe('equal instalments', () => {
 
 describe('the schedule', () => {
   it('uses the last day of months without a 31st, and the 31st of other months', () => {
-    expect([0, 1, 2, 3, 12].map((k) => dueDate(MONTHLY, k))).toEqual([
+    expect([0, 1, 2, 3, 12].map((k) => itemOf(MONTHLY, k).date)).toEqual([
       '2024-01-31',
       '2024-02-29',
       '2024-03-31',
       '2024-04-30',
       '2025-01-31',
     ]);
-    expect(dueDate({ ...MONTHLY, frequency: 'daily' }, 1)).toBe('2024-02-01');
-    expect(dueDate({ ...MONTHLY, frequency: 'weekly' }, 2)).toBe('2024-02-14');
+    expect(itemOf({ ...MONTHLY, frequency: 'daily' }, 1).date).toBe('2024-02-01');
+    expect(itemOf({ ...MONTHLY, frequency: 'weekly' }, 2).date).toBe('2024-02-14');
   });
 
   it('counts what is due at month ends', () => {
@@ -309,14 +309,14 @@ describe('the schedule', () => {
   });
 
   it.each([-1, 13, 0.5, NaN])('has no item %d of 12', (k) => {
-    expect(() => dueDate(MONTHLY, k)).toThrow(RangeError);
+    expect(() => itemOf(MONTHLY, k)).toThrow(RangeError);
   });
 
   it('agrees with the enumeration of every item', () => {
     fc.assert(
       fc.property(termsArb, (terms) => {
         const items = naiveItems(terms);
-        expect(items.map((item) => dueDate(terms, item.index))).toEqual(items.map((item) => item.date));
+        expect(items.map((item) => itemOf(terms, item.index).date)).toEqual(items.map((item) => item.date));
         expect(totalMinor(terms)).toBe(items.reduce((sum, item) => sum + item.amountMinor, 0n));
       }),
       RUNS,

@@ -57,7 +57,7 @@ export function termsOf(row: TermColumns): Terms {
   };
 }
 
-/** The columns of `TERM_COLUMNS`, and those of the runs. */
+/** The values of `TERM_COLUMNS`. */
 export function termColumns(terms: Terms) {
   return {
     deposit_minor: Number(terms.depositMinor),

@@ -2,7 +2,6 @@ import type { Frequency, Row } from '../../core/database/tables.ts';
 import {
   addDays,
   addMonthsKeepingDay,
-  addPeriods,
   compareDates,
   daysBetween,
   lastOfMonth,
@@ -22,22 +21,6 @@ export interface PlanTerms {
 
 export function totalMinor(terms: Omit<PlanTerms, 'frequency'>): Minor {
   return terms.depositMinor + BigInt(terms.instalmentCount) * terms.instalmentMinor;
-}
-
-/** The terms that determine the dates of the items. */
-type DatedTerms = Pick<PlanTerms, 'instalmentCount' | 'frequency'> & { activationDate: PlainDate };
-
-/**
- * The date of item k. The deposit (k = 0) is due on the activation date, instalment k is due k periods later. Monthly items keep
- * the day of the month, or use the last day of a shorter month.
- *
- * @throws RangeError if k is not a whole number 0..instalmentCount, or the date is after the year 9999.
- */
-export function dueDate(terms: DatedTerms, k: number): PlainDate {
-  if (!Number.isInteger(k) || k < 0 || k > terms.instalmentCount) {
-    throw new RangeError(`Item ${k} is not in a schedule of ${terms.instalmentCount} instalments.`);
-  }
-  return addPeriods(terms.activationDate, terms.frequency, k);
 }
 
 /**
@@ -258,7 +241,7 @@ export function dueCountOf(plan: PlanShape): number {
 }
 
 /** At least two months have instalments, so a period of this number of days meets one of them each year. */
-const SHORTEST_TWO_MONTHS = 31;
+export const LONGEST_PERIOD_BESIDE_MONTHS = 31;
 
 /**
  * Whether the plan soon has an instalment in each rhythm that an activation date can begin. Otherwise, for example with an instalment every 12
@@ -270,7 +253,7 @@ export function canAlwaysBegin({
   monthsWithoutDues,
 }: Pick<PlanShape, 'frequency' | 'every' | 'monthsWithoutDues'>): boolean {
   if (monthsWithoutDues.length === 0) return true;
-  if (frequency !== 'monthly') return periodOf(frequency, every).every <= SHORTEST_TWO_MONTHS;
+  if (frequency !== 'monthly') return periodOf(frequency, every).every <= LONGEST_PERIOD_BESIDE_MONTHS;
   return MONTHS.every((start) =>
     MONTHS.some((k) => !monthsWithoutDues.includes(((start - 1 + k * every) % 12) + 1)),
   );
@@ -296,11 +279,13 @@ const MAX_RUNS_OF_PLAN = MAX_RUNS - 10;
 
 /** Why the schedule of an account could be too long to be stored. */
 export function lengthProblem(plan: PlanShape): string | undefined {
-  const counts = LATEST_ACTIVATIONS.map((date) => findRunsOfPlan(plan, date)?.length ?? Infinity);
-  const most = Math.max(...counts);
-  if (most === Infinity) return 'makes the plan last for thousands of years';
-  if (most <= MAX_RUNS_OF_PLAN) return undefined;
-  return `interrupts the plan up to ${most - 1} times; at most ${MAX_RUNS_OF_PLAN - 1} interruptions are possible`;
+  for (const date of LATEST_ACTIVATIONS) {
+    const runs = findRunsOfPlan(plan, date);
+    if (!runs) return 'makes the plan last for thousands of years';
+    if (runs.length > MAX_RUNS_OF_PLAN)
+      return `interrupts the plan ${runs.length - 1} times; at most ${MAX_RUNS_OF_PLAN - 1} interruptions are possible`;
+  }
+  return undefined;
 }
 
 /** Like `runsOfPlan`. @returns undefined if the plan is too long. */
@@ -406,14 +391,18 @@ function stretchesOf(
   const stretches: { place: number; count: number }[] = [];
   const lastPlace = Math.floor(unitsBy(rhythm, LATEST_DUE) / rhythm.every);
   let left = count;
-  for (let place = firstPlace; left > 0; place++) {
+  for (let place = firstPlace; left > 0; ) {
     if (place > lastPlace) return undefined;
     const date = dateInRun({ ...rhythm, place }, 0);
-    if (monthsWithoutDues.includes(monthOf(date))) continue;
-    left -= 1;
-    const stretch = stretches.at(-1);
-    if (stretch && stretch.place + stretch.count === place) stretch.count += 1;
-    else stretches.push({ place, count: 1 });
+    const nextMonthsPlace = Math.floor(unitsBy(rhythm, lastOfMonth(date)) / rhythm.every) + 1;
+    if (!monthsWithoutDues.includes(monthOf(date))) {
+      const dues = Math.min(left, nextMonthsPlace - place);
+      const stretch = stretches.at(-1);
+      if (stretch && stretch.place + stretch.count === place) stretch.count += dues;
+      else stretches.push({ place, count: dues });
+      left -= dues;
+    }
+    place = nextMonthsPlace;
   }
   return stretches;
 }

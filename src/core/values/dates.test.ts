@@ -5,7 +5,6 @@ import { PROPERTY_RUNS } from '../../../test/support/property-runs.ts';
 import {
   addDays,
   addMonthsKeepingDay,
-  addPeriods,
   businessDay,
   compareDates,
   daysBetween,
@@ -170,13 +169,6 @@ describe('date arithmetic', () => {
     expect(() => addMonthsKeepingDay(date('2024-01-01'), 96_000)).toThrow(RangeError);
     expect(() => addMonthsKeepingDay(date('2024-01-01'), -24_289)).toThrow(RangeError);
     expect(() => addMonthsKeepingDay(date('2024-01-01'), 1.5)).toThrow(RangeError);
-  });
-
-  it('adds periods of a day, a week or a month', () => {
-    const start = date('2024-01-31');
-    expect(addPeriods(start, 'daily', 2)).toBe('2024-02-02');
-    expect(addPeriods(start, 'weekly', 2)).toBe('2024-02-14');
-    expect(addPeriods(start, 'monthly', 2)).toBe('2024-03-31');
   });
 
   it('finds the earlier and the later of two dates', () => {

@@ -146,19 +146,6 @@ export function addMonthsKeepingDay(start: PlainDate, n: number): PlainDate {
   return textOf({ year: toYear, month: toMonth, day: Math.min(day, daysInMonth(toYear, toMonth)) });
 }
 
-/**
- * The date k periods after the start. For months, see `addMonthsKeepingDay`.
- * @throws RangeError when the result is outside the years 0000..9999 or k is not a whole number.
- */
-export function addPeriods(
-  start: PlainDate,
-  frequency: 'daily' | 'weekly' | 'monthly',
-  k: number,
-): PlainDate {
-  if (frequency === 'monthly') return addMonthsKeepingDay(start, k);
-  return addDays(start, frequency === 'weekly' ? 7 * k : k);
-}
-
 /** The largest n, possibly negative, for which `addMonthsKeepingDay(start, n)` is not after the date. */
 export function wholeMonthsBetween(start: PlainDate, date: PlainDate): number {
   const from = civilOf(start);

@@ -5,7 +5,7 @@ import type { Terms } from '../../accounts/schedule/rules.ts';
 import { ACCOUNT_STATUSES } from '../../accounts/status/rules.ts';
 import type { Run } from '../../catalogue/pay-plans/rules.ts';
 import type { AccountStatus } from '../../core/database/tables.ts';
-import { addDays, addPeriods, type PlainDate } from '../../core/values/dates.ts';
+import { addDays, addMonthsKeepingDay, type PlainDate } from '../../core/values/dates.ts';
 import { EXPLANATION_STATES, explainDebt } from './explanation-rules.ts';
 import { sayWhy } from './explanation-wording-rules.ts';
 import { quoteOf } from './quote-rules.ts';
@@ -279,7 +279,10 @@ describe('the figures of a random account', () => {
         // Independent of the rules of schedules: counts each item that has a date up to the day.
         let [charged, chargedBefore, firstOpen] = [0n, 0n, undefined as PlainDate | undefined];
         for (let item = 0; item <= terms.instalmentCount; item++) {
-          const due = addPeriods(START, terms.frequency, item);
+          const due =
+            terms.frequency === 'monthly'
+              ? addMonthsKeepingDay(START, item)
+              : addDays(START, terms.frequency === 'weekly' ? 7 * item : item);
           if (due > date) break;
           charged += item === 0 ? terms.depositMinor : terms.instalmentMinor;
           if (due < date) chargedBefore = charged;

@@ -5,7 +5,7 @@ import { PROPERTY_RUNS } from '../../../test/support/property-runs.ts';
 import { scheduleItems, scheduleRuns, type Terms, termsOf } from '../../accounts/schedule/rules.ts';
 import { totalMinor } from '../../catalogue/pay-plans/rules.ts';
 import { FREQUENCIES } from '../../catalogue/pay-plans/schema.ts';
-import { addDays, addPeriods, firstOfMonth, type PlainDate } from '../../core/values/dates.ts';
+import { addDays, addMonthsKeepingDay, firstOfMonth, type PlainDate } from '../../core/values/dates.ts';
 import { minMinor } from '../../core/values/money.ts';
 import { coverRuns, isOut, type MoneyMove, signed } from './allocation-rules.ts';
 import { statementDocument } from './document-view.ts';
@@ -428,7 +428,7 @@ describe('the rows of a line', () => {
 
   /** The rows of monthly instalments, each with a payment before it, and the day of the last one. */
   function ofMonths(months: number) {
-    const ends = Array.from({ length: months + 1 }, (_, n) => addPeriods(START, 'monthly', n));
+    const ends = Array.from({ length: months + 1 }, (_, n) => addMonthsKeepingDay(START, n));
     const to = ends.at(-1) ?? START;
     const money = ends.slice(1).map((date) => pay(addDays(firstOfMonth(date), 2), 100n));
     return { to, rows: rowsOf(money, to, { frequency: 'monthly', instalmentCount: 60 }) };

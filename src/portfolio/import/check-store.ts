@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { firstDueOf } from '../../accounts/schedule/store.ts';
 import { ACCOUNT_STATUSES, needsReason } from '../../accounts/status/rules.ts';
+import { LONGEST_PERIOD_BESIDE_MONTHS } from '../../catalogue/pay-plans/rules.ts';
 import type { Tx } from '../../core/database/db.ts';
 import { literalList } from '../../core/database/literal-list.ts';
 import { LARGEST_EXACT_MINOR } from '../../core/values/money.ts';
@@ -333,10 +334,12 @@ function planChecks({ decimals }: CheckSettings): ImportCheck[] {
     check(
       'pay_plans',
       'months_without_dues',
-      sql`where n.months_without_dues is not null and n.frequency = 'monthly' and exists (
-        select from generate_series(1, 12) start where not exists (
-          select from generate_series(0, 11) k
-          where (start - 1 + k * coalesce(n.every, 1)) % 12 + 1 <> all (n.months_without_dues)))`,
+      sql`where n.months_without_dues is not null and case n.frequency
+        when 'monthly' then exists (
+          select from generate_series(1, 12) start where not exists (
+            select from generate_series(0, 11) k
+            where (start - 1 + k * coalesce(n.every, 1)) % 12 + 1 <> all (n.months_without_dues)))
+        else coalesce(n.every, 1) * case n.frequency when 'weekly' then 7 else 1 end > ${LONGEST_PERIOD_BESIDE_MONTHS} end`,
       'leaves no month for the instalments of an account that begins in some month',
       'months that leave one for the instalments of each account',
       { value: sql`array_to_string(n.months_without_dues, ' ')` },

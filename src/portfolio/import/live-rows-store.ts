@@ -174,7 +174,8 @@ export async function writeCatalogue(tx: Tx, importId: number, report: Report): 
       lead_days, auto_suspend, active, created_at, import_id)
     select n.name, p.id, n.deposit, n.instalment, n.instalment_count, n.frequency::frequency, n.grace_days,
       n.price, n.rounding_unit, coalesce(n.every, 1), coalesce(n.months_without_dues, '{}'),
-      ${integers('months')}, ${integers('days')}, ${integers('shares')}, n.harvest_cycles, n.lead_days, coalesce(n.auto_suspend, false), coalesce(n.active, true), coalesce(n.created_at, business_now()), ${importId}
+      ${integers('months')}, ${integers('days')}, ${integers('shares')}, n.harvest_cycles, n.lead_days,
+      coalesce(n.auto_suspend, false), coalesce(n.active, true), coalesce(n.created_at, business_now()), ${importId}
     from new_pay_plans n left join products p on p.sku = n.product order by n.position`.execute(tx);
   await inBatches(
     tx,
