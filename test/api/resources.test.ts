@@ -8,7 +8,7 @@ import {
   notify,
   PASSWORD,
   pay,
-  useInstance,
+  startServiceForTest,
   useService,
   wrongFields,
 } from '../support/harness.ts';
@@ -296,7 +296,6 @@ describe.each(WITH_UNIQUE.filter(({ isInChanges }) => isInChanges))(
 );
 
 describe('a duplicate', () => {
-  const impatient = useInstance(service, {}, { existingIdMs: 50 });
   const created = async (path: string, body: object) => (await dataOf(call('POST', path, body), 201)).id;
 
   it('of a configuration names the one that has the name', async () => {
@@ -350,13 +349,14 @@ describe('a duplicate', () => {
     ['fails', () => Promise.reject(new Error('timeout exceeded when trying to connect'))],
     ['takes too long', () => new Promise(() => {})],
   ])('has no id where the lookup of the existing row %s', async (_how, secondConnection) => {
+    const impatient = await startServiceForTest({}, { existingIdMs: 50 });
     const given = { sku: unique('FIRST'), name: 'Lamp', category: 'lamp', price: 1 };
-    await created('/products', given);
-    const { pool } = service.parts;
+    await dataOf(impatient.call('POST', '/products', given), 201);
+    const { pool } = impatient.parts;
     const client = await pool.connect();
     const connect = vi.spyOn(pool, 'connect').mockImplementation(secondConnection);
     connect.mockImplementationOnce(async () => client);
-    const sent = impatient.call('POST', '/products', given, { token: service.adminToken });
+    const sent = impatient.call('POST', '/products', given);
     const answer = await sent.finally(() => connect.mockRestore());
     expect(duplicateOf(answer)).toEqual({ resource: 'product', field: 'sku' });
   });
