@@ -83,17 +83,21 @@ function readRuns(row: TermColumns): Run[] | undefined {
   });
 }
 
-/** The terms of an account with this deposit and these runs, of which there is at least one. */
+/**
+ * The terms of an account with this deposit and these runs.
+ * @param account - with no runs, the amount of its instalments is kept, and their number is 0.
+ */
 export function termsOfRuns(
-  account: Pick<Terms, 'depositMinor' | 'frequency' | 'graceDays' | 'activationDate'>,
+  account: Pick<Terms, 'depositMinor' | 'instalmentMinor' | 'frequency' | 'graceDays' | 'activationDate'>,
   runs: readonly Run[],
 ): Terms {
+  const { depositMinor, frequency, graceDays, activationDate } = account;
   const terms = {
-    ...account,
-    instalmentMinor: runs[0]?.amountMinor ?? 0n,
+    ...{ depositMinor, frequency, graceDays, activationDate },
+    instalmentMinor: runs[0]?.amountMinor ?? account.instalmentMinor,
     instalmentCount: runs.reduce((sum, { count }) => sum + count, 0),
   };
-  return areEqualInstalments(runs, terms) ? terms : { ...terms, runs };
+  return runs.length === 0 || areEqualInstalments(runs, terms) ? terms : { ...terms, runs };
 }
 
 /** Whether the instalments are equal, and begin one period after the activation date. */
@@ -132,8 +136,13 @@ function placedRuns(depositMinor: Minor, runs: readonly Run[]): PlacedRun[] {
   });
 }
 
+/** The instalments as runs, also if all are equal. */
+export function instalmentRuns(terms: Terms): readonly Run[] {
+  return terms.runs ?? [equalInstalments(terms)];
+}
+
 function runsOf(terms: Terms): PlacedRun[] {
-  return placedRuns(terms.depositMinor, terms.runs ?? [equalInstalments(terms)]);
+  return placedRuns(terms.depositMinor, instalmentRuns(terms));
 }
 
 export interface ScheduledItem {
@@ -247,7 +256,7 @@ export function chargesOf(terms: Terms, date?: PlainDate): Charges {
   const instalments: Charges['instalments'] = [];
   let instalmentCount = 0;
   let instalmentsMinor = 0n;
-  for (const run of terms.runs ?? [equalInstalments(terms)]) {
+  for (const run of instalmentRuns(terms)) {
     const count = date === undefined ? run.count : duesInRunBy(run, date);
     if (count === 0) continue;
     instalmentCount += count;

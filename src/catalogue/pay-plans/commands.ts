@@ -163,8 +163,9 @@ function readHarvest(body: NewPayPlan, harvest: Harvest, currency: Currency, day
     instalmentCount: harvest.entries.length * harvest.cycles,
     ...{ frequency: 'monthly' as const, every: 12, monthsWithoutDues: [] },
   };
+  const sumMinor = priceMinor - depositMinor;
   for (const [i, entry] of harvest.entries.entries()) {
-    if (harvestShare(plan, harvest, entry) === 0n)
+    if (harvestShare({ sumMinor, roundingMinor }, harvest.cycles, entry) === 0n)
       refuse(
         `harvest.entries[${i}].shareBasisPoints`,
         `is too low: its instalment would be below roundingUnit (${text(roundingMinor)})`,

@@ -5,10 +5,12 @@ import { PROPERTY_RUNS } from '../../../test/support/property-runs.ts';
 import type { Frequency } from '../../core/database/tables.ts';
 import { addDays, type PlainDate } from '../../core/values/dates.ts';
 import {
+  areEqualInstalments,
   areInOrder,
   canAlwaysBegin,
   dateInRun,
   dueCountOf,
+  firstDueDateProblem,
   harvestProblems,
   instalmentsFor,
   instalmentsShare,
@@ -49,13 +51,13 @@ const shapeArb: fc.Arbitrary<PlanShape> = fc
   .filter((shape) => canAlwaysBegin(shape) && lengthProblem(shape) === undefined);
 
 /** Each instalment, counted place by place. */
-function naiveDues(shape: PlanShape, start: PlainDate): [string, bigint][] {
+function naiveDues(shape: PlanShape, start: PlainDate, firstPlace = 1): [string, bigint][] {
   const unit = { daily: 'days', weekly: 'weeks', monthly: 'months' }[shape.frequency];
   const dues: [string, bigint][] = [];
   let left =
     (shape.priceMinor ?? shape.depositMinor + shape.instalmentMinor * BigInt(shape.instalmentCount)) -
     shape.depositMinor;
-  for (let k = 1; left > 0n; k += 1) {
+  for (let k = firstPlace; left > 0n; k += 1) {
     const date = Temporal.PlainDate.from(start).add({ [unit]: k * shape.every });
     if (shape.monthsWithoutDues.includes(date.month)) continue;
     const amount = left < shape.instalmentMinor ? left : shape.instalmentMinor;
@@ -83,6 +85,21 @@ describe('the runs of a pay plan', () => {
     );
   });
 
+  it('begin on a chosen first due date, as the first place of the rhythm', () => {
+    fc.assert(
+      fc.property(shapeArb, fc.integer({ min: 1, max: 400 }), (shape, days) => {
+        const first = addDays(START, days);
+        if (firstDueDateProblem(shape, START, first) !== undefined) return;
+        const dues = runsOfPlan(shape, START, first).flatMap((run) =>
+          Array.from({ length: run.count }, (_, j) => [dateInRun(run, j), run.amountMinor] as const),
+        );
+        expect(dues).toEqual(naiveDues(shape, first, 0));
+        expect(dues[0]?.[0]).toBe(first);
+      }),
+      { numRuns: PROPERTY_RUNS },
+    );
+  });
+
   it('are as few as possible: neighbours of one amount and rhythm are one run', () => {
     fc.assert(
       fc.property(shapeArb, (shape) => {
@@ -95,6 +112,64 @@ describe('the runs of a pay plan', () => {
       }),
       { numRuns: PROPERTY_RUNS },
     );
+  });
+});
+
+describe('a chosen first due date', () => {
+  const monthly: PlanShape = {
+    ...{ depositMinor: 500n, priceMinor: 1_500n, instalmentMinor: 100n, instalmentCount: 10 },
+    ...{ frequency: 'monthly', every: 1, monthsWithoutDues: [5, 6], roundingMinor: 1n, harvest: null },
+  };
+  const dates = (plan: PlanShape, first: string) =>
+    runsOfPlan(plan, START, first as PlainDate).flatMap((run) =>
+      Array.from({ length: run.count }, (_, j) => dateInRun(run, j)),
+    );
+  const problem = (first: string, plan = monthly, activation: PlainDate = START) =>
+    firstDueDateProblem(plan, activation, first as PlainDate);
+
+  it('is the first instalment, from which the days of the others follow', () => {
+    expect(dates({ ...monthly, instalmentCount: 4, priceMinor: null }, '2024-03-30')).toEqual([
+      ...['2024-03-30', '2024-04-30', '2024-07-30', '2024-08-30'],
+    ]);
+    const weekly: PlanShape = { ...monthly, frequency: 'weekly', monthsWithoutDues: [], priceMinor: 800n };
+    expect(dates(weekly, '2024-02-01')).toEqual(['2024-02-01', '2024-02-08', '2024-02-15']);
+  });
+
+  it('makes equal instalments only where each of them is on its ordinary day', () => {
+    const plan: PlanShape = { ...monthly, monthsWithoutDues: [], priceMinor: null };
+    const isEqual = (activationDate: PlainDate, first: string) =>
+      areEqualInstalments(runsOfPlan(plan, activationDate, first as PlainDate), {
+        frequency: 'monthly',
+        activationDate,
+      });
+    expect(isEqual('2024-01-28' as PlainDate, '2024-02-28')).toBe(true);
+    expect(isEqual(START, '2024-02-29')).toBe(false);
+    expect(isEqual('2024-01-28' as PlainDate, '2024-03-28')).toBe(false);
+  });
+
+  it('is after the activation, at most a year later, and in a month with instalments', () => {
+    for (const first of ['2024-02-01', '2024-04-30', '2024-07-01', '2025-01-31'])
+      expect(problem(first), first).toBeUndefined();
+    expect(problem('2024-01-30')).toContain('must be after the activation date (2024-01-31)');
+    expect(problem('2024-01-31')).toContain('must be after the activation date (2024-01-31)');
+    expect(problem('2025-02-01')).toContain('on 2025-01-31 or earlier');
+    expect(problem('2024-05-01')).toContain('months 5, 6 have none');
+    expect(problem('2024-06-30')).toContain('must be in a month with instalments');
+  });
+
+  it('is refused for a harvest plan, and where the plan would become too long', () => {
+    const harvest = { entries: [{ month: 3, day: 1, shareBasisPoints: 10_000 }], cycles: 1, leadDays: 0 };
+    expect(problem('2024-03-01', { ...monthly, monthsWithoutDues: [], harvest })).toContain(
+      'must be left out',
+    );
+    const rare: PlanShape = {
+      ...monthly,
+      every: 7,
+      instalmentCount: 2_000,
+      instalmentMinor: 1n,
+      priceMinor: null,
+    };
+    expect(problem('2024-03-01', rare)).toContain('too long');
   });
 });
 

@@ -53,7 +53,7 @@ export function equalInstalments(terms: PlanTerms & { activationDate: PlainDate 
   };
 }
 
-function periodOf(frequency: Frequency, every: number): Pick<Run, 'unit' | 'every'> {
+export function periodOf(frequency: Frequency, every: number): Pick<Run, 'unit' | 'every'> {
   return frequency === 'monthly'
     ? { unit: 'month', every }
     : { unit: 'day', every: frequency === 'weekly' ? 7 * every : every };
@@ -74,7 +74,8 @@ export function areInOrder(runs: readonly Run[]): boolean {
   return true;
 }
 
-function unitsBy({ anchor, unit }: Pick<Run, 'anchor' | 'unit'>, date: PlainDate): number {
+/** The number of whole days or months from an anchor to a date. Negative before the anchor. */
+export function unitsBy({ anchor, unit }: Pick<Run, 'anchor' | 'unit'>, date: PlainDate): number {
   return unit === 'month' ? wholeMonthsBetween(anchor, date) : daysBetween(anchor, date);
 }
 
@@ -95,7 +96,7 @@ export function areEqualInstalments(
 }
 
 /** Whether the dues of a run are those of a rhythm from a place on. */
-function isInRhythm(run: Run, rhythm: Pick<Run, 'anchor' | 'unit' | 'every' | 'place'>): boolean {
+export function isInRhythm(run: Run, rhythm: Pick<Run, 'anchor' | 'unit' | 'every' | 'place'>): boolean {
   // Months keep the day of the anchor, so the same day in the first month does not make the same days in the next.
   const hasSamePeriod =
     run.unit === rhythm.unit &&
@@ -225,12 +226,19 @@ export function instalmentsFor(sumMinor: Minor, instalmentMinor: Minor): number 
 }
 
 /** The instalments in their order, neighbours of one amount together. */
-function amountsOf({ priceMinor, depositMinor, instalmentMinor, instalmentCount }: PlanShape) {
+function amountsOf({ priceMinor, depositMinor, instalmentMinor, instalmentCount }: PlanShape): Amounts {
   if (priceMinor === null) return [{ count: instalmentCount, amountMinor: instalmentMinor }];
-  const restMinor = priceMinor - depositMinor;
+  return instalmentsOf(priceMinor - depositMinor, instalmentMinor);
+}
+
+/** Amounts of dues in their order, neighbours of one amount together. */
+export type Amounts = Pick<Run, 'count' | 'amountMinor'>[];
+
+/** A sum in instalments, of which the last takes the rest. */
+export function instalmentsOf(sumMinor: Minor, instalmentMinor: Minor): Amounts {
   return [
-    { count: Number(restMinor / instalmentMinor), amountMinor: instalmentMinor },
-    { count: restMinor % instalmentMinor > 0n ? 1 : 0, amountMinor: restMinor % instalmentMinor },
+    { count: Number(sumMinor / instalmentMinor), amountMinor: instalmentMinor },
+    { count: sumMinor % instalmentMinor > 0n ? 1 : 0, amountMinor: sumMinor % instalmentMinor },
   ].filter(({ count }) => count > 0);
 }
 
@@ -262,12 +270,13 @@ export function canAlwaysBegin({
 const MONTHS = Array.from({ length: 12 }, (_, i) => i + 1);
 
 /**
- * The runs of an account of the plan. The instalments are at the places 1, 2, … after the activation date. Places in months without dues
- * are left out.
+ * The runs of an account of the plan. The instalments are at the places 1, 2, … after the activation date, or at the places 0, 1, … after
+ * a chosen first date. Places in months without dues are left out.
+ * @param firstDueDate - see `firstDueDateProblem`.
  * @throws RangeError if the plan is too long, see `lengthProblem`.
  */
-export function runsOfPlan(plan: PlanShape, activationDate: PlainDate): Run[] {
-  const runs = findRunsOfPlan(plan, activationDate);
+export function runsOfPlan(plan: PlanShape, activationDate: PlainDate, firstDueDate?: PlainDate): Run[] {
+  const runs = findRunsOfPlan(plan, activationDate, firstDueDate);
   if (!runs) throw new RangeError(`The plan does not end by ${LATEST_DUE}.`);
   return runs;
 }
@@ -288,56 +297,116 @@ export function lengthProblem(plan: PlanShape): string | undefined {
   return undefined;
 }
 
-/** Like `runsOfPlan`. @returns undefined if the plan is too long. */
-export function findRunsOfPlan(plan: PlanShape, activationDate: PlainDate): Run[] | undefined {
-  if (plan.harvest) return harvestRuns(plan, plan.harvest, activationDate);
-  const rhythm = { anchor: activationDate, ...periodOf(plan.frequency, plan.every) };
-  const stretches = stretchesOf(rhythm, 1, dueCountOf(plan), plan.monthsWithoutDues);
-  if (!stretches) return undefined;
-  const runs: Run[] = [];
-  for (const { count: amountCount, amountMinor } of amountsOf(plan)) {
-    for (let left = amountCount; left > 0; ) {
-      const stretch = stretches[0];
-      if (!stretch) throw new Error('The stretches have fewer places than the plan has instalments.');
-      const count = Math.min(left, stretch.count);
-      runs.push({ ...rhythm, place: stretch.place, count, amountMinor });
-      left -= count;
-      if (count === stretch.count) stretches.shift();
-      else stretches[0] = { place: stretch.place + count, count: stretch.count - count };
-    }
-  }
-  return areInOrder(runs) ? runs : undefined;
+/** The latest first due date that can be chosen: this number of months after the activation. */
+export const MAX_MONTHS_TO_FIRST_DUE = 12;
+
+/** Why a first due date cannot be chosen for an account of the plan. */
+export function firstDueDateProblem(
+  plan: PlanShape,
+  activationDate: PlainDate,
+  firstDueDate: PlainDate,
+): string | undefined {
+  if (plan.harvest)
+    return 'must be left out: the harvests of the pay plan determine the days of the instalments';
+  if (compareDates(firstDueDate, activationDate) <= 0)
+    return `must be after the activation date (${activationDate})`;
+  const latest = addMonthsKeepingDay(activationDate, MAX_MONTHS_TO_FIRST_DUE);
+  if (compareDates(firstDueDate, latest) > 0)
+    return `must be at most ${MAX_MONTHS_TO_FIRST_DUE} months after the activation date, on ${latest} or earlier`;
+  if (plan.monthsWithoutDues.includes(monthOf(firstDueDate)))
+    return `must be in a month with instalments; months ${plan.monthsWithoutDues.join(', ')} have none`;
+  const runs = findRunsOfPlan(plan, activationDate, firstDueDate);
+  if (!runs || runs.length > MAX_RUNS)
+    return 'must be another day: from this day on, the plan would be too long';
+  return undefined;
 }
 
-/** One run for each instalment, because neighbours have other shares. The last takes the rest of the price. */
-function harvestRuns(plan: PlanShape, harvest: Harvest, activationDate: PlainDate): Run[] {
-  const { entries, leadDays } = harvest;
-  const count = dueCountOf(plan);
-  const earliest = addDays(activationDate, leadDays);
+/** Like `runsOfPlan`. @returns undefined if the plan is too long. */
+export function findRunsOfPlan(
+  plan: PlanShape,
+  activationDate: PlainDate,
+  firstDueDate?: PlainDate,
+): Run[] | undefined {
+  if (plan.harvest) {
+    const sumMinor = priceOf(plan) - plan.depositMinor;
+    const earliest = addDays(activationDate, plan.harvest.leadDays);
+    return harvestRuns(plan.harvest, { sumMinor, roundingMinor: plan.roundingMinor ?? 1n, earliest });
+  }
+  const rhythm = { anchor: firstDueDate ?? activationDate, ...periodOf(plan.frequency, plan.every) };
+  const firstPlace = firstDueDate === undefined ? 1 : 0;
+  const stretches = stretchesOf(rhythm, firstPlace, dueCountOf(plan), plan.monthsWithoutDues);
+  const runs = stretches && runsOf(stretches, amountsOf(plan));
+  return runs && areInOrder(runs) ? runs : undefined;
+}
+
+/** Neighbouring places of one rhythm. */
+export type Stretch = Omit<Run, 'amountMinor'>;
+
+/** Lays amounts, in their order, on places, of which there are at least as many. */
+export function runsOf(stretches: readonly Stretch[], amounts: Readonly<Amounts>): Run[] {
   const runs: Run[] = [];
-  let leftMinor = priceOf(plan) - plan.depositMinor;
-  for (let year = Number(earliest.slice(0, 4)); runs.length < count; year++) {
-    const ofYear = entries.map((entry) => ({ entry, date: dateInYear(entry, year) }));
-    for (const { entry, date } of ofYear.sort((a, b) => compareDates(a.date, b.date))) {
-      if (compareDates(date, earliest) < 0 || runs.length === count) continue;
-      const isLast = runs.length === count - 1;
-      const amountMinor = isLast ? leftMinor : harvestShare(plan, harvest, entry);
-      leftMinor -= amountMinor;
-      runs.push({ anchor: date, unit: 'month', every: 12, place: 0, count: 1, amountMinor });
+  let [at, used] = [0, 0];
+  for (const { count: amountCount, amountMinor } of amounts) {
+    for (let left = amountCount; left > 0; ) {
+      const stretch = stretches[at];
+      if (!stretch) throw new Error('There are fewer places than amounts.');
+      const count = Math.min(left, stretch.count - used);
+      if (count > 0) runs.push({ ...stretch, place: stretch.place + used, count, amountMinor });
+      left -= count;
+      used += count;
+      if (used === stretch.count) [at, used] = [at + 1, 0];
     }
   }
   return runs;
 }
 
-/** The instalment of an entry, except the last instalment of the plan. */
+export interface HarvestedSum {
+  sumMinor: Minor;
+  roundingMinor: Minor;
+  /** The first instalment is on the first day of the entries that is not before this date. */
+  earliest: PlainDate;
+}
+
+/** One run for each instalment, because neighbours have other shares. The last takes the rest. */
+export function harvestRuns({ entries, cycles }: Harvest, { earliest, ...sum }: HarvestedSum): Run[] {
+  const count = entries.length * cycles;
+  const dues: SingleDue[] = [];
+  let leftMinor = sum.sumMinor;
+  for (let year = Number(earliest.slice(0, 4)); dues.length < count; year++) {
+    const ofYear = entries.map((entry) => ({ entry, date: dateInYear(entry, year) }));
+    for (const { entry, date } of ofYear.sort((a, b) => compareDates(a.date, b.date))) {
+      if (compareDates(date, earliest) < 0 || dues.length === count) continue;
+      const isLast = dues.length === count - 1;
+      const amountMinor = isLast ? leftMinor : harvestShare(sum, cycles, entry);
+      leftMinor -= amountMinor;
+      dues.push({ date, amountMinor });
+    }
+  }
+  return dues.map(singleRun);
+}
+
+/** A due that is in no rhythm. */
+export interface SingleDue {
+  date: PlainDate;
+  amountMinor: Minor;
+}
+
+export function singleRun({ date, amountMinor }: SingleDue): Run {
+  return { anchor: date, unit: 'month', every: 12, place: 0, count: 1, amountMinor };
+}
+
+export function isSingleRun({ unit, every, place, count }: Run): boolean {
+  return unit === 'month' && every === 12 && place === 0 && count === 1;
+}
+
+/** The instalment of an entry, except the last instalment. */
 export function harvestShare(
-  plan: PlanShape,
-  { cycles }: Harvest,
+  { sumMinor, roundingMinor }: Omit<HarvestedSum, 'earliest'>,
+  cycles: number,
   { shareBasisPoints }: HarvestEntry,
 ): Minor {
-  const unitMinor = plan.roundingMinor ?? 1n;
-  const restMinor = priceOf(plan) - plan.depositMinor;
-  return ((restMinor * BigInt(shareBasisPoints)) / (BigInt(WHOLE_SHARE * cycles) * unitMinor)) * unitMinor;
+  const wholeUnits = (sumMinor * BigInt(shareBasisPoints)) / (BigInt(WHOLE_SHARE * cycles) * roundingMinor);
+  return wholeUnits * roundingMinor;
 }
 
 const LEAP_YEAR = 2024;
@@ -381,14 +450,15 @@ export function dateInYear({ month, day }: Pick<HarvestEntry, 'month' | 'day'>, 
 }
 
 /** The places of `count` dues, neighbours together. @returns undefined if the last is after the year 8999. */
-function stretchesOf(
-  rhythm: Pick<Run, 'anchor' | 'unit' | 'every'>,
+export function stretchesOf(
+  { anchor, unit, every }: Pick<Run, 'anchor' | 'unit' | 'every'>,
   firstPlace: number,
   count: number,
   monthsWithoutDues: readonly number[],
-): { place: number; count: number }[] | undefined {
-  if (monthsWithoutDues.length === 0) return [{ place: firstPlace, count }];
-  const stretches: { place: number; count: number }[] = [];
+): Stretch[] | undefined {
+  const rhythm = { anchor, unit, every };
+  if (monthsWithoutDues.length === 0) return [{ ...rhythm, place: firstPlace, count }];
+  const stretches: Stretch[] = [];
   const lastPlace = Math.floor(unitsBy(rhythm, LATEST_DUE) / rhythm.every);
   let left = count;
   for (let place = firstPlace; left > 0; ) {
@@ -399,7 +469,7 @@ function stretchesOf(
       const dues = Math.min(left, nextMonthsPlace - place);
       const stretch = stretches.at(-1);
       if (stretch && stretch.place + stretch.count === place) stretch.count += dues;
-      else stretches.push({ place, count: dues });
+      else stretches.push({ ...rhythm, place, count: dues });
       left -= dues;
     }
     place = nextMonthsPlace;
@@ -407,7 +477,7 @@ function stretchesOf(
   return stretches;
 }
 
-function monthOf(date: PlainDate): number {
+export function monthOf(date: PlainDate): number {
   return Number(date.slice(5, 7));
 }
 
