@@ -2,7 +2,7 @@
 
 create type account_status as enum ('pending', 'active', 'suspended', 'defaulted', 'repossessed', 'completed', 'written_off', 'cancelled');
 
-create type approval_action as enum ('reverse_payment', 'correct_payment', 'unassign_payment', 'refund_credit', 'transfer_credit', 'write_off_account', 'cancel_account');
+create type approval_action as enum ('reverse_payment', 'correct_payment', 'unassign_payment', 'refund_credit', 'transfer_credit', 'write_off_account', 'cancel_account', 'change_plan');
 
 create type approval_status as enum ('pending', 'approved', 'rejected', 'withdrawn', 'obsolete');
 
@@ -36,7 +36,7 @@ create type judged_promise_state as enum ('kept', 'partly_kept', 'broken', 'void
 
 create type ledger_account as enum ('receivable', 'sales', 'clearing', 'customer_credit', 'unmatched', 'bad_debt', 'recovery');
 
-create type ledger_event as enum ('account_opened', 'account_cancelled', 'account_written_off', 'payment_received', 'payment_assigned', 'payment_unassigned', 'payment_reversed', 'credit_transferred', 'credit_refunded');
+create type ledger_event as enum ('account_opened', 'account_cancelled', 'account_written_off', 'payment_received', 'payment_assigned', 'payment_unassigned', 'payment_reversed', 'credit_transferred', 'credit_refunded', 'price_discounted', 'price_corrected', 'price_raised');
 
 create type match_method as enum ('account_number', 'national_id', 'phone', 'account_id', 'payer_phone', 'learned', 'manual_entry', 'assigned', 'payment_request');
 
@@ -51,6 +51,8 @@ create type payment_source as enum ('manual', 'webhook', 'import', 'pull');
 create type payment_status as enum ('matched', 'unmatched', 'reversed');
 
 create type phone_problem as enum ('invalid', 'other_customer', 'other_account');
+
+create type plan_change_kind as enum ('deferral', 'revision', 'discount', 'price_correction', 'price_rise', 'sale_correction', 'payoff', 'undo', 'imported');
 
 create type provider_line_result as enum ('matched', 'conflict', 'amount_differs', 'missing_in_books', 'reversed_in_books', 'reversed_at_provider', 'missing_at_provider', 'other', 'repeated', 'contradictory', 'unreadable');
 
@@ -123,17 +125,20 @@ create table accounts (
   run_amount_minor bigint[],
   run_from date[],
   run_before_minor bigint[],
+  plan_version integer not null default 0,
+  restructured_kind plan_change_kind,
+  restructured_on date,
   constraint accounts_check CHECK (((paid_month IS NOT NULL) OR (paid_month_minor = 0))),
   constraint accounts_credit_minor_check CHECK ((credit_minor >= 0)),
   constraint accounts_deposit_minor_check CHECK ((deposit_minor >= 0)),
   constraint accounts_grace_days_check CHECK ((grace_days >= 0)),
-  constraint accounts_instalment_count_check CHECK ((instalment_count >= 1)),
+  constraint accounts_instalment_count_check CHECK ((instalment_count >= 0)),
   constraint accounts_instalment_minor_check CHECK ((instalment_minor > 0)),
   constraint accounts_paid_minor_check CHECK (((paid_minor >= '-999999999999999'::bigint) AND (paid_minor <= '999999999999999'::bigint))),
   constraint accounts_paid_month_check CHECK ((EXTRACT(day FROM paid_month) = (1)::numeric)),
   constraint accounts_receivable_minor_check CHECK ((receivable_minor >= 0)),
   constraint accounts_runs_check CHECK (((num_nonnulls(run_from, run_anchor, run_unit, run_every, run_place, run_count, run_amount_minor, run_before_minor) = 0) OR (((num_nonnulls(run_from, run_anchor, run_unit, run_every, run_place, run_count, run_amount_minor, run_before_minor) = 8) AND are_parallel_runs(run_from, run_anchor, run_unit, run_every, run_place, run_count, run_amount_minor, run_before_minor) AND (run_unit <@ ARRAY['day'::text, 'month'::text]) AND (0 < ALL (run_every)) AND (0 <= ALL (run_place)) AND (0 < ALL (run_count)) AND (0 < ALL (run_amount_minor)) AND (run_before_minor[1] = deposit_minor)) IS TRUE))),
-  constraint accounts_total_check CHECK ((total_minor > 0)),
+  constraint accounts_total_check CHECK ((total_minor >= 0)),
   constraint accounts_written_off_minor_check CHECK ((written_off_minor >= 0)),
   constraint accounts_customer_id_fkey FOREIGN KEY (customer_id) REFERENCES customers(id),
   constraint accounts_employee_id_fkey FOREIGN KEY (employee_id) REFERENCES employees(id),
@@ -1268,6 +1273,43 @@ create table phone_repair (
   constraint phone_repair_pkey PRIMARY KEY (is_only_row)
 );
 
+create table plan_changes (
+  id bigint not null generated always as identity,
+  account_id bigint not null,
+  version integer not null,
+  kind plan_change_kind not null,
+  effective_on date not null,
+  reason_code text,
+  reason text,
+  body jsonb not null,
+  before jsonb not null,
+  after jsonb not null,
+  price_change_minor bigint not null,
+  arrears_moved_minor bigint not null default 0,
+  ahead_moved_minor bigint not null default 0,
+  undoes bigint,
+  actor_user_id bigint,
+  api_key_id bigint,
+  approval_id bigint,
+  created_at timestamp(3) with time zone not null default business_now(),
+  constraint plan_changes_ahead_moved_minor_check CHECK ((ahead_moved_minor >= 0)),
+  constraint plan_changes_arrears_moved_minor_check CHECK ((arrears_moved_minor >= 0)),
+  constraint plan_changes_reason CHECK (((reason IS NOT NULL) OR (kind = ANY (ARRAY['payoff'::plan_change_kind, 'imported'::plan_change_kind])))),
+  constraint plan_changes_undo CHECK (((kind = 'undo'::plan_change_kind) = (undoes IS NOT NULL))),
+  constraint plan_changes_version_check CHECK ((version > 0)),
+  constraint plan_changes_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint plan_changes_actor_user_id_fkey FOREIGN KEY (actor_user_id) REFERENCES users(id),
+  constraint plan_changes_api_key_id_fkey FOREIGN KEY (api_key_id) REFERENCES api_keys(id),
+  constraint plan_changes_approval_id_fkey FOREIGN KEY (approval_id) REFERENCES approvals(id),
+  constraint plan_changes_undoes_fkey FOREIGN KEY (undoes) REFERENCES plan_changes(id),
+  constraint plan_changes_pkey PRIMARY KEY (id),
+  constraint plan_changes_account_id_version_key UNIQUE (account_id, version),
+  constraint plan_changes_approval_id_key UNIQUE (approval_id),
+  constraint plan_changes_undoes_key UNIQUE (undoes)
+);
+CREATE INDEX plan_changes_created ON public.plan_changes USING btree (created_at, id);
+CREATE INDEX plan_changes_day ON public.plan_changes USING btree (effective_on);
+
 create table product_configurations (
   id bigint not null generated always as identity,
   product_id bigint not null,
@@ -1797,8 +1839,9 @@ declare
   last integer := cardinality(new.run_anchor);
 begin
   if new.run_anchor is not null and (tg_op = 'INSERT' or
-    (new.run_anchor, new.run_unit, new.run_every, new.run_place, new.run_count, new.run_amount_minor)
-      is distinct from (old.run_anchor, old.run_unit, old.run_every, old.run_place, old.run_count, old.run_amount_minor))
+    (new.deposit_minor, new.run_anchor, new.run_unit, new.run_every, new.run_place, new.run_count, new.run_amount_minor)
+      is distinct from
+      (old.deposit_minor, old.run_anchor, old.run_unit, old.run_every, old.run_place, old.run_count, old.run_amount_minor))
   then
     new.run_from := '{}';
     new.run_before_minor := '{}';
@@ -2015,7 +2058,7 @@ CREATE OR REPLACE FUNCTION public.oldest_usable_migration()
  RETURNS text
  LANGUAGE sql
  STABLE
-RETURN CASE WHEN ((EXISTS (SELECT FROM accounts WHERE (accounts.run_anchor IS NOT NULL))) OR (EXISTS (SELECT FROM pay_plans WHERE ((pay_plans.price_minor IS NOT NULL) OR (pay_plans.every <> 1) OR (pay_plans.months_without_dues <> '{}'::integer[]))))) THEN '0099_versions_with_runs'::text ELSE '0036_oldest_usable_migration'::text END;
+RETURN CASE WHEN (EXISTS (SELECT FROM plan_changes)) THEN '0100_plan_changes'::text WHEN ((EXISTS (SELECT FROM accounts WHERE (accounts.run_anchor IS NOT NULL))) OR (EXISTS (SELECT FROM pay_plans WHERE ((pay_plans.price_minor IS NOT NULL) OR (pay_plans.every <> 1) OR (pay_plans.months_without_dues <> '{}'::integer[]))))) THEN '0099_versions_with_runs'::text ELSE '0036_oldest_usable_migration'::text END;
 
 CREATE OR REPLACE FUNCTION public.only_undone_entries_are_deleted()
  RETURNS trigger
@@ -2042,6 +2085,20 @@ AS $function$
 begin
   if exists (
     select from removed r left join imports i on i.id = r.import_id where i.status is distinct from 'undoing')
+  then
+    raise exception 'rows of % are added, never edited', tg_table_name using errcode = 'restrict_violation';
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.only_undone_plan_changes_are_deleted()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if exists (
+    select from removed r left join accounts a on a.id = r.account_id left join imports i on i.id = a.import_id
+    where i.status is distinct from 'undoing')
   then
     raise exception 'rows of % are added, never edited', tg_table_name using errcode = 'restrict_violation';
   end if;
@@ -2221,5 +2278,9 @@ CREATE TRIGGER payments_reconciled_from_their_day BEFORE UPDATE ON public.paymen
 CREATE TRIGGER payments_reconciled_once BEFORE UPDATE ON public.payments FOR EACH ROW WHEN (((old.reconciliation_id IS NOT NULL) AND ((old.reconciliation_id IS DISTINCT FROM new.reconciliation_id) OR (old.reconciliation_date IS DISTINCT FROM new.reconciliation_date)))) EXECUTE FUNCTION payment_is_reconciled_once();
 
 CREATE TRIGGER payments_transaction_known BEFORE INSERT ON public.payments FOR EACH ROW WHEN (((new.provider IS NULL) AND (new.reference_key IS NOT NULL) AND is_reported_transaction(new.reference_key))) EXECUTE FUNCTION payments_transaction_is_known();
+
+CREATE TRIGGER plan_changes_append_only BEFORE UPDATE OR TRUNCATE ON public.plan_changes FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
+
+CREATE TRIGGER plan_changes_leave_with_their_import AFTER DELETE ON public.plan_changes REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION only_undone_plan_changes_are_deleted();
 
 CREATE TRIGGER products_external_id BEFORE INSERT OR UPDATE OF external_id ON public.products FOR EACH ROW WHEN (((new.external_id IS NOT NULL) AND (new.import_id IS NULL))) EXECUTE FUNCTION external_id_is_taken();

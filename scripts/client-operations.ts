@@ -19,6 +19,7 @@ const METHODS: Record<string, string> = {
   getSignedInUser: 'getSignedInUser',
   listAccountPayments: 'listOfAccount',
   listAccountCreditMoves: 'listCreditMovesOfAccount',
+  listAccountPlanChanges: 'listPlanChangesOfAccount',
   reconcilePayments: 'create',
   createCustomers: 'createMany',
   openAccounts: 'openMany',

@@ -1,5 +1,6 @@
 import { formatAccountNumber } from './accounts/account-number-rules.ts';
 import { creditRoutes } from './accounts/credit/routes.ts';
+import { planChangeRoutes } from './accounts/plan-changes/routes.ts';
 import { accountRoutes } from './accounts/routes.ts';
 import { employeeRoutes } from './catalogue/employees/routes.ts';
 import { payPlanRoutes } from './catalogue/pay-plans/routes.ts';
@@ -226,6 +227,7 @@ export function buildApp({
     providerStatusRoutes(api, context);
     statusQueryRoutes(api, context);
     creditRoutes(api, context);
+    planChangeRoutes(api, context);
     approvalRoutes(api, context, { actions: APPROVABLE_ACTIONS, formatAccount: formatAccountNumber });
     cashRoutes(api, context);
     reconciliationRoutes(api, context);

@@ -45,6 +45,7 @@ import {
   deleteExpiredSessions,
   deleteExpiredSignInStates,
 } from './staff/auth/store.ts';
+import { APPROVABLE_ACTIONS } from './start/approvable-actions.ts';
 
 const MINUTE_TASK = 'minute-jobs';
 
@@ -81,7 +82,10 @@ const STEPS: readonly Step[] = [
   { name: 'let documents expire', run: expireDocuments },
   { name: 'repair stored phones', run: repairPhones },
   { name: 'judge promises', run: judgePromises },
-  { name: 'end outdated approvals', run: endOutdatedApprovals },
+  {
+    name: 'end outdated approvals',
+    run: (context, signal) => endOutdatedApprovals(context, APPROVABLE_ACTIONS, signal),
+  },
   { name: 'queue unfinished provider statements', run: ({ db }) => queueUnfinishedStatements(db) },
   { name: 'queue unfinished portfolio imports', run: queueUnfinishedImports },
   {

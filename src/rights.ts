@@ -29,6 +29,7 @@ export const RIGHTS = {
   'accounts:read': ['admin', 'manager', 'finance', 'agent', 'collector', 'viewer'],
   'accounts:create': ['admin', 'manager', 'agent'],
   'accounts:change-status': ['admin', 'manager'],
+  'accounts:change-plan': ['admin', 'manager', 'finance'],
   'payments:read': ['admin', 'manager', 'finance', 'agent', 'collector', 'viewer'],
   'payments:record': ['admin', 'manager', 'finance', 'agent'],
   'payment-requests:read': ['admin', 'manager', 'finance', 'agent', 'collector', 'viewer'],

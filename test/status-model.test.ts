@@ -27,6 +27,7 @@ describe.each(STATUSES)('the status %s', (status) => {
       isSuspendedWhenLate: isStatusIn(status, 'suspendedWhenLate'),
       ends: isUndone ? 'undone' : isClosed ? 'lost' : null,
       isSold: !isStatusIn(status, 'unsold'),
+      changesPlan: isStatusIn(status, 'changesPlan'),
       isCalled: isStatusIn(status, 'called'),
       voidsPromises: isStatusIn(status, 'voidsPromises'),
       isReactivatedWhenPaid: isStatusIn(status, 'reactivatedWhenPaid'),

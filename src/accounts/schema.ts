@@ -130,6 +130,19 @@ export const HasEqualInstalments = Type.Boolean({
     'Whether all instalments are instalmentAmount, the first one period (`frequency`) after activationDate. If false, instalmentAmount is the first instalment, and the schedule of the account has the dates and amounts of all.',
 });
 
+export const Restructured = Nullable(
+  Type.Object(
+    {
+      kind: Choice('RestructuringKind', ['deferral', 'revision']),
+      date: { ...DateText, description: 'The first business day with the new terms.' },
+    },
+    {
+      title: 'Restructured',
+      description: 'The newest deferral or revision of the plan that is not undone.',
+    },
+  ),
+);
+
 export const Account = Type.Object(
   {
     id: Id,
@@ -160,6 +173,10 @@ export const Account = Type.Object(
     frequency: Choice('Frequency', FREQUENCIES),
     hasEqualInstalments: HasEqualInstalments,
     graceDays: Type.Integer(),
+    planVersion: Type.Integer({
+      description: 'The number of changes of the terms. 0: they are as in the pay plan.',
+    }),
+    restructured: Restructured,
     total: Money,
     paid: Money,
     balance: Money,
@@ -195,6 +212,8 @@ export const Account = Type.Object(
         frequency: 'weekly',
         hasEqualInstalments: true,
         graceDays: 7,
+        planVersion: 0,
+        restructured: null,
         total: 22800,
         paid: 3600,
         balance: 19200,

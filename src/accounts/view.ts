@@ -52,6 +52,8 @@ export function toAccount(row: ShownAccountRow, currency: Currency, day: PlainDa
     frequency: row.frequency,
     hasEqualInstalments: hasEqualInstalments(terms),
     graceDays: row.grace_days,
+    planVersion: row.plan_version,
+    restructured: restructuredOf(row),
     total: amountOf(row.total_minor, currency),
     paid: amountOf(row.paid_minor, currency),
     balance: amountOf(balanceOf({ status, totalMinor: BigInt(row.total_minor), paidMinor }), currency),
@@ -63,6 +65,15 @@ export function toAccount(row: ShownAccountRow, currency: Currency, day: PlainDa
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };
+}
+
+/** The newest deferral or revision that is not undone. */
+export function restructuredOf({
+  restructured_kind: kind,
+  restructured_on: date,
+}: Pick<ShownAccountRow, 'restructured_kind' | 'restructured_on'>) {
+  if (date === null || (kind !== 'deferral' && kind !== 'revision')) return null;
+  return { kind, date };
 }
 
 /** The fields of `paymentStateFields`. */

@@ -56,6 +56,8 @@ declare module '../core/context.ts' {
     readonly companyLogo: Logo | undefined;
     /** Undefined: no action needs approval. */
     readonly approvalLimitMinor: Minor | undefined;
+    /** The codes of reasons for changes of plans. */
+    readonly planChangeReasons: readonly string[];
     /** Undefined if CASH_CEILING is empty. */
     readonly cashCeilingMinor: Minor | undefined;
   }
@@ -103,6 +105,7 @@ export function readConfig(environment: Record<string, string | undefined>, useD
     problems.push('PUBLIC_URL is required in production if an identity provider is set');
   const approvalLimitMinor = readLimit('APPROVAL_LIMIT', reading);
   const cashCeilingMinor = readLimit('CASH_CEILING', reading);
+  const planChangeReasons = commaList('PLAN_CHANGE_REASONS', settings.PLAN_CHANGE_REASONS, problems);
   const mobilemoney = readMobilemoney(reading, paybillNumbers);
   const companyLogo = readLogo(reading);
   if (production) checkProduction(reading);
@@ -129,6 +132,7 @@ export function readConfig(environment: Record<string, string | undefined>, useD
     companyLogo,
     approvalLimitMinor,
     cashCeilingMinor,
+    planChangeReasons,
     limits: multiplyTimeLimits(settings.TIME_LIMIT_FACTOR),
   });
 }

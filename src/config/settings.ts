@@ -96,7 +96,10 @@ export const settingsSchema = Type.Object({
   ),
 
   APPROVAL_LIMIT: text(
-    'Reversals, corrections, unassignments, refunds, credit transfers, write-offs and cancellations above this amount need the approval of a second user, see docs/approvals.md. 0: every amount above 0 needs approval. Empty: no action needs approval.',
+    'Reversals, corrections, unassignments, refunds, credit transfers, write-offs, cancellations and changes of plans above this amount need the approval of a second user, see docs/approvals.md. 0: every amount above 0 needs approval. Empty: no action needs approval.',
+  ),
+  PLAN_CHANGE_REASONS: text(
+    'Codes of reasons for changes of plans, separated by commas, such as illness,harvest. A change can name one of them besides its text.',
   ),
 
   AGENT_BACKDATING_DAYS: setting(

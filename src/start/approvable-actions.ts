@@ -1,5 +1,6 @@
 import { ACCOUNT_ACTIONS } from '../accounts/change-account.ts';
 import { CREDIT_ACTIONS } from '../accounts/credit/commands.ts';
+import { PLAN_ACTIONS } from '../accounts/plan-changes/change-plan.ts';
 import { PAYMENT_ACTIONS } from '../payments/approval-commands.ts';
 import type { ApprovableActions } from '../staff/approvals/commands.ts';
 
@@ -11,4 +12,5 @@ export const APPROVABLE_ACTIONS: ApprovableActions = {
   ...PAYMENT_ACTIONS,
   ...CREDIT_ACTIONS,
   ...ACCOUNT_ACTIONS,
+  ...PLAN_ACTIONS,
 };

@@ -46,7 +46,8 @@ async function call(method: string, path: string, body?: unknown, role?: string)
 
 const approve = (id: number, role = 'manager') => call('POST', `/approvals/${id}/approve`, undefined, role);
 const approval = (id: number) => dataOf(call('GET', `/approvals/${id}`));
-const endOutdated = () => endOutdatedApprovals(service.context, new AbortController().signal);
+const endOutdated = () =>
+  endOutdatedApprovals(service.context, APPROVABLE_ACTIONS, new AbortController().signal);
 
 async function accountWithCredit(credit: number) {
   const account = await openAccount();
@@ -154,6 +155,20 @@ const ACTIONS: Record<
     const account = await openAccount();
     return requestedStatus(account.id, { status: 'cancelled', reason: 'never installed' });
   },
+  change_plan: async () => {
+    const { id } = await openAccount();
+    const body = {
+      kind: 'price_correction',
+      amount: 3_000,
+      reason: 'sold too high',
+      confirm: { version: 0 },
+    };
+    return requested('POST', `/accounts/${id}/plan-changes`, body, {
+      accountId: id,
+      done: () => accountNow(service, id),
+      expected: { planVersion: 1, total: TOTAL - 3_000 },
+    });
+  },
 };
 
 describe.each(Object.keys(APPROVABLE_ACTIONS) as (keyof typeof APPROVABLE_ACTIONS)[])(
@@ -250,6 +265,7 @@ describe('the rights', () => {
     transfer_credit: ['admin', 'manager', 'finance'],
     write_off_account: ['admin', 'manager'],
     cancel_account: ['admin', 'manager'],
+    change_plan: ['admin', 'manager', 'finance'],
   };
 
   it.each(Object.entries(MAY))(

@@ -10,6 +10,7 @@ import { deleteAbandonedFiles } from '../../src/portfolio/import/commands.ts';
 import { runChecks } from '../../src/reports/proof/checks-store.ts';
 import { USER_ROLES } from '../../src/rights.ts';
 import { endOutdatedApprovals } from '../../src/staff/approvals/commands.ts';
+import { APPROVABLE_ACTIONS } from '../../src/start/approvable-actions.ts';
 import {
   move,
   newAccount,
@@ -316,6 +317,42 @@ describe('a change publishes', () => {
     );
   });
 
+  walk('changes of a plan', async () => {
+    const { id } = await newAccount(service);
+    await pay(service, id, 22_800);
+    const change = (body: object, version: number) =>
+      post(`/accounts/${id}/plan-changes`, { ...body, reason: 'private remark', confirm: { version } });
+    await publishes(
+      [
+        [
+          'account.plan_changed',
+          {
+            kind: 'price_correction',
+            planVersion: 1,
+            total: 22_000,
+            previousTotal: 22_800,
+            nextDueDate: null,
+          },
+        ],
+        ['account.credit_changed', { credit: 800, previousCredit: 0 }],
+      ],
+      () => change({ kind: 'price_correction', amount: 800 }, 0),
+    );
+    await post(`/accounts/${id}/credit/refund`, { amount: 800, reason: 'private remark' });
+    await newEvents();
+    await publishes(
+      [
+        [
+          'account.plan_changed',
+          { kind: 'undo', planVersion: 2, total: 22_800, nextDueDate: expect.any(String) },
+        ],
+        ['account.paid_until_changed', { nextDueDate: expect.any(String), previousNextDueDate: null }],
+        ['account.reopened', { status: 'active' }],
+      ],
+      () => change({ kind: 'undo' }, 1),
+    );
+  });
+
   walk('moves of credit', async () => {
     const from = await newAccount(service);
     const to = await newAccount(service);
@@ -414,7 +451,7 @@ describe('a change publishes', () => {
     const third = await request();
     await post('/payments/reconcile', { paymentIds: [paymentId] });
     await publishes([['approval.obsolete', { accountId, paymentId }]], () =>
-      endOutdatedApprovals(service.context, new AbortController().signal),
+      endOutdatedApprovals(service.context, APPROVABLE_ACTIONS, new AbortController().signal),
     );
     expect(await ok(service.call('GET', `/approvals/${third.id}`))).toMatchObject({ status: 'obsolete' });
     const fourth = await request();

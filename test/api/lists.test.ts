@@ -412,7 +412,9 @@ describe('every list', () => {
     await move(service, accountId, 'suspended');
     const rich = await newAccount(service);
     await pay(service, rich.id, rich.total + 2);
-    for (const name of ['First', 'Second']) {
+    for (const [version, name] of ['First', 'Second'].entries()) {
+      const correction = { kind: 'price_correction', amount: 1, reason: name, confirm: { version } };
+      await done('POST', `/accounts/${accountId}/plan-changes`, correction);
       const toAccountId = accountId;
       await done('POST', `/accounts/${rich.id}/credit/transfer`, { toAccountId, amount: 1, reason: name });
       const file = [

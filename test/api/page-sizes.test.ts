@@ -102,6 +102,9 @@ beforeAll(async () => {
   });
   const reversed = await pay(service, account.id, 1, { transactionRef: long(99) });
   await done('POST', `/payments/${reversed.id}/reverse`, { reason: long(500) });
+  await done('POST', `/accounts/${account.id}/plan-changes`, {
+    ...{ kind: 'price_rise', amount: 1, consent: long(500), reason: long(500), confirm: { version: 0 } },
+  });
   await done('POST', `/accounts/${account.id}/credit/refund`, {
     amount: 1,
     reason: long(500),

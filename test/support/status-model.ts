@@ -17,6 +17,8 @@ interface StatusModel {
   ends: null | 'undone' | 'lost';
   /** The account counts as activated, and earns a commission. */
   isSold: boolean;
+  /** Staff may change the terms. */
+  changesPlan: boolean;
   /** Staff call the customer about a late account, and the customer can promise to pay. */
   isCalled: boolean;
   voidsPromises: boolean;
@@ -41,6 +43,7 @@ export const STATUS_MODEL: Readonly<Record<AccountStatus, StatusModel>> = {
     isSuspendedWhenLate: false,
     ends: null,
     isSold: false,
+    changesPlan: true,
     isCalled: false,
     voidsPromises: false,
     isReactivatedWhenPaid: false,
@@ -57,6 +60,7 @@ export const STATUS_MODEL: Readonly<Record<AccountStatus, StatusModel>> = {
     isSuspendedWhenLate: true,
     ends: null,
     isSold: true,
+    changesPlan: true,
     isCalled: true,
     voidsPromises: false,
     isReactivatedWhenPaid: false,
@@ -73,6 +77,7 @@ export const STATUS_MODEL: Readonly<Record<AccountStatus, StatusModel>> = {
     isSuspendedWhenLate: false,
     ends: null,
     isSold: true,
+    changesPlan: true,
     isCalled: true,
     voidsPromises: false,
     isReactivatedWhenPaid: true,
@@ -89,6 +94,7 @@ export const STATUS_MODEL: Readonly<Record<AccountStatus, StatusModel>> = {
     isSuspendedWhenLate: false,
     ends: null,
     isSold: true,
+    changesPlan: true,
     isCalled: true,
     voidsPromises: false,
     isReactivatedWhenPaid: false,
@@ -105,6 +111,7 @@ export const STATUS_MODEL: Readonly<Record<AccountStatus, StatusModel>> = {
     isSuspendedWhenLate: false,
     ends: null,
     isSold: true,
+    changesPlan: false,
     isCalled: false,
     voidsPromises: true,
     isReactivatedWhenPaid: false,
@@ -121,6 +128,7 @@ export const STATUS_MODEL: Readonly<Record<AccountStatus, StatusModel>> = {
     isSuspendedWhenLate: false,
     ends: null,
     isSold: true,
+    changesPlan: false,
     isCalled: false,
     voidsPromises: false,
     isReactivatedWhenPaid: false,
@@ -137,6 +145,7 @@ export const STATUS_MODEL: Readonly<Record<AccountStatus, StatusModel>> = {
     isSuspendedWhenLate: false,
     ends: 'lost',
     isSold: true,
+    changesPlan: false,
     isCalled: false,
     voidsPromises: true,
     isReactivatedWhenPaid: false,
@@ -153,6 +162,7 @@ export const STATUS_MODEL: Readonly<Record<AccountStatus, StatusModel>> = {
     isSuspendedWhenLate: false,
     ends: 'undone',
     isSold: false,
+    changesPlan: false,
     isCalled: false,
     voidsPromises: true,
     isReactivatedWhenPaid: false,

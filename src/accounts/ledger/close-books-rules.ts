@@ -33,7 +33,7 @@ export function closeBooks(
     const before = accounts.get(id);
     if (!before) throw new Error(`Account ${id} is not locked.`);
     let account = { ...before, ...columns, next_due_date: dueDateAfter(before, columns) };
-    const cause = posted.findLast((event) => movesMoney(event, id));
+    const cause = posted.findLast((event) => setsStatus(event, id));
     const moves = cause ? changesForPaidAmount(account, histories.get(id), cause.event, today) : [];
     for (const move of moves) {
       const made = rowsOfChange(SYSTEM, account, { ...move, date: today });
@@ -59,9 +59,15 @@ export function closeBooks(
   };
 }
 
-/** Whether the event moves money on the account. An event that opens, cancels or writes off an account moves no money. */
-function movesMoney({ movements }: MoneyEvent, accountId: number): boolean {
-  return movements.some((one) => one.accountId === accountId && 'amountMinor' in one.movement);
+/**
+ * Whether the event moves money on the account or changes its terms. An event that opens, cancels or writes off an account does
+ * neither: its command sets the status.
+ */
+function setsStatus({ movements }: MoneyEvent, accountId: number): boolean {
+  return movements.some(
+    ({ accountId: id, movement }) =>
+      id === accountId && ('amountMinor' in movement || movement.kind === 'change_price'),
+  );
 }
 
 /**

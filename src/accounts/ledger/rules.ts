@@ -224,6 +224,8 @@ function newBooksOf(before: NewBooks, after: Balances, valueDate: PlainDate): Ne
 /** The effect of an event on one account. */
 export type Movement =
   | { kind: 'money_in' | 'money_out' | 'credit_out'; amountMinor: Minor }
+  /** The account has its new terms already. `byMinor`: by how much its price has risen, negative if it has fallen, or 0. */
+  | { kind: 'change_price'; byMinor: Minor }
   | { kind: 'open' | 'cancel' | 'write_off' };
 
 /**
@@ -238,6 +240,8 @@ export function applyMovement(books: AccountBooks, movement: Movement): AppliedM
       return moneyOut(books, movement.amountMinor);
     case 'credit_out':
       return creditOut(books, movement.amountMinor);
+    case 'change_price':
+      return priceChange(books, movement.byMinor);
     case 'open':
       return opening(books);
     case 'cancel':
@@ -276,6 +280,10 @@ export function accountFull(path: string): AppError {
  */
 function moneyIn(books: AccountBooks, amountMinor: Minor): AppliedMovement {
   if (!hasRoomFor(books, amountMinor)) throw accountFull('amount');
+  return lessOwed(books, amountMinor);
+}
+
+function lessOwed(books: AccountBooks, amountMinor: Minor): AppliedMovement {
   const owed = minMinor(amountMinor, balanceOf(books));
   const credit = amountMinor - owed;
   const recovers = books.writtenOffMinor > 0n;
@@ -301,6 +309,10 @@ function moneyOut(books: AccountBooks, amountMinor: Minor): AppliedMovement {
   if (books.paidMinor - amountMinor < -LARGEST_EXACT_MINOR) {
     throw new AppError('VALIDATION_ERROR', 'The account would owe 10^15 minor units or more.');
   }
+  return moreOwed(books, amountMinor);
+}
+
+function moreOwed(books: AccountBooks, amountMinor: Minor): AppliedMovement {
   const credit = minMinor(amountMinor, books.creditMinor);
   const rest = amountMinor - credit;
   const wasWrittenOff = books.writtenOffMinor > 0n;
@@ -320,6 +332,19 @@ function moneyOut(books: AccountBooks, amountMinor: Minor): AppliedMovement {
       { ledgerAccount: 'bad_debt', amountMinor: lost },
       { ledgerAccount: 'receivable', amountMinor: owed },
     ],
+  };
+}
+
+/**
+ * The price changes, and the sum paid stays. A fall of the price has the effect of money that arrives, and a rise that of money that
+ * leaves: what lies beyond the debt is credit.
+ */
+function priceChange(books: AccountBooks, byMinor: Minor): AppliedMovement {
+  const before = { ...books, totalMinor: books.totalMinor - byMinor };
+  const { after, entries } = byMinor < 0n ? lessOwed(before, -byMinor) : moreOwed(before, byMinor);
+  return {
+    after: { ...after, paidMinor: books.paidMinor },
+    entries: [...entries, { ledgerAccount: 'sales', amountMinor: -byMinor }],
   };
 }
 

@@ -141,6 +141,23 @@ export function instalmentRuns(terms: Terms): readonly Run[] {
   return terms.runs ?? [equalInstalments(terms)];
 }
 
+/** The runs with their first and last dates. Neighbours of one amount and rhythm are one. */
+export function datedRuns(terms: Terms) {
+  return instalmentRuns(terms)
+    .filter(({ count }) => count > 0)
+    .map((run) => ({
+      count: run.count,
+      amountMinor: run.amountMinor,
+      first: dateInRun(run, 0),
+      last: dateInRun(run, run.count - 1),
+    }));
+}
+
+/** Undefined if there are no instalments. */
+export function firstInstalmentDate(terms: Terms): PlainDate | undefined {
+  return datedRuns(terms)[0]?.first;
+}
+
 function runsOf(terms: Terms): PlacedRun[] {
   return placedRuns(terms.depositMinor, instalmentRuns(terms));
 }

@@ -34,9 +34,9 @@ export function needsHistory(status: AccountStatus): boolean {
 }
 
 /**
- * The changes of status that the paid amount of an account requires: the account is completed or reopened, or is reactivated after
- * a suspension for non-payment.
- * @param event - the money event that changed the paid amount. It decides the reason if a completed account is reopened.
+ * The changes of status that the paid amount and the terms of an account require: the account is completed or reopened, or is
+ * reactivated after a suspension for non-payment.
+ * @param event - the money event that changed the paid amount or the terms. It decides the reasons.
  */
 export function changesForPaidAmount(
   account: AccountRow,
@@ -50,8 +50,19 @@ export function changesForPaidAmount(
     : { status: account.status, cause: history?.cause };
   if (!isStatusIn(status, 'reactivatedWhenPaid') || cause !== 'non_payment' || isBeyondGrace(account, today))
     return change ? [change] : [];
-  const reason = `paid: ${describeLateness(account, today)}`;
-  return [...(change ? [change] : []), { to: 'active', reason, cause: 'payment' }];
+  const lateness = describeLateness(account, today);
+  const reactivation: StatusChange =
+    event && isPlanEvent(event)
+      ? { to: 'active', reason: `plan changed: ${lateness}` }
+      : { to: 'active', reason: `paid: ${lateness}`, cause: 'payment' };
+  return [...(change ? [change] : []), reactivation];
+}
+
+const PLAN_EVENTS: readonly LedgerEvent[] = ['price_discounted', 'price_corrected', 'price_raised'];
+
+/** Whether the event changed the terms of the account. */
+function isPlanEvent(event: LedgerEvent): boolean {
+  return PLAN_EVENTS.includes(event);
 }
 
 /** @returns the change to completed, or back to the status before the completion; undefined if the status stays the same. */
@@ -63,9 +74,13 @@ function changeForTotal(
   const [paidMinor, totalMinor] = [BigInt(paid_minor), BigInt(total_minor)];
   if (isToComplete(status, paidMinor, totalMinor)) return { to: 'completed', reason: 'paid in full' };
   if (!isStatusIn(status, 'paidInFull') || paidMinor >= totalMinor) return undefined;
-  const reason = event === 'payment_unassigned' ? 'a payment was unassigned' : 'a payment was reversed';
   const from = history?.completedFrom;
-  return { to: from?.status ?? 'active', reason, cause: from?.cause ?? null };
+  return { to: from?.status ?? 'active', reason: reopeningReason(event), cause: from?.cause ?? null };
+}
+
+function reopeningReason(event: LedgerEvent | undefined): string {
+  if (event === 'payment_unassigned') return 'a payment was unassigned';
+  return event && isPlanEvent(event) ? 'the plan was changed' : 'a payment was reversed';
 }
 
 /** The row that records a change of status. */

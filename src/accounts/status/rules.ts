@@ -31,6 +31,8 @@ type StatusSet =
   | 'called'
   /** A promise is void if the account has this status at the end of the promised date. */
   | 'voidsPromises'
+  /** Staff can change the terms of the account. A price that was too high can also be corrected on an account that is `paidInFull`. */
+  | 'changesPlan'
   /** All is paid. Only the system gives and takes this status. */
   | 'paidInFull'
   /** A provider that asks before it takes a payment gets a refusal, unless the account has a balance. */
@@ -55,22 +57,22 @@ const STATUS_TABLE: Readonly<Record<AccountStatus, StatusRow>> = {
   pending: {
     moves: ['active', 'suspended', 'cancelled'],
     needsReason: false,
-    sets: ['awaitingActivation', 'open', 'unsold'],
+    sets: ['awaitingActivation', 'open', 'unsold', 'changesPlan'],
   },
   active: {
     moves: ['suspended', 'defaulted', 'cancelled'],
     needsReason: false,
-    sets: ['open', 'receivable', 'completesWhenPaid', 'suspendedWhenLate', 'called'],
+    sets: ['open', 'receivable', 'completesWhenPaid', 'suspendedWhenLate', 'called', 'changesPlan'],
   },
   suspended: {
     moves: ['active', 'defaulted', 'repossessed', 'written_off', 'cancelled'],
     needsReason: false,
-    sets: ['open', 'receivable', 'completesWhenPaid', 'reactivatedWhenPaid', 'called'],
+    sets: ['open', 'receivable', 'completesWhenPaid', 'reactivatedWhenPaid', 'called', 'changesPlan'],
   },
   defaulted: {
     moves: ['active', 'repossessed', 'written_off'],
     needsReason: true,
-    sets: ['open', 'receivable', 'completesWhenPaid', 'called'],
+    sets: ['open', 'receivable', 'completesWhenPaid', 'called', 'changesPlan'],
   },
   repossessed: {
     moves: ['active', 'written_off'],

@@ -48,10 +48,10 @@ const harvestFields = (prefix: 'New' | '') => ({
   }),
 });
 
-const NewHarvest = Type.Object(harvestFields('New'), {
+export const NewHarvest = Type.Object(harvestFields('New'), {
   title: 'NewHarvest',
   description:
-    'For a plan with a price whose instalments are due on certain days of the year, such as after harvests, instead of frequency, every, monthsWithoutDues, instalmentAmount and instalmentCount. Each instalment is its share of (price − deposit) / cycles, rounded down to roundingUnit; the last one takes the rest.',
+    'For a plan with a price, or a revision, whose instalments are due on certain days of the year, such as after harvests, instead of frequency, every, monthsWithoutDues, instalmentAmount and instalmentCount. Each instalment is its share of (price − deposit) / cycles, or of what is spread, rounded down to roundingUnit; the last one takes the rest.',
 });
 const Harvest = Type.Object(harvestFields(''), { title: 'Harvest' });
 

@@ -2,6 +2,7 @@
 export const AUDIT_ACTIONS = [
   'account.assign',
   'account.change',
+  'account.change_plan',
   'account.open',
   'account.status',
   'api_key.change',

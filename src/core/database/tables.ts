@@ -10,7 +10,7 @@ import type { TimestampColumn } from "./timestamps.ts";
 
 export type AccountStatus = "active" | "cancelled" | "completed" | "defaulted" | "pending" | "repossessed" | "suspended" | "written_off";
 
-export type ApprovalAction = "cancel_account" | "correct_payment" | "refund_credit" | "reverse_payment" | "transfer_credit" | "unassign_payment" | "write_off_account";
+export type ApprovalAction = "cancel_account" | "change_plan" | "correct_payment" | "refund_credit" | "reverse_payment" | "transfer_credit" | "unassign_payment" | "write_off_account";
 
 export type ApprovalStatus = "approved" | "obsolete" | "pending" | "rejected" | "withdrawn";
 
@@ -68,7 +68,7 @@ export type JudgedPromiseState = "broken" | "kept" | "partly_kept" | "replaced" 
 
 export type LedgerAccount = "bad_debt" | "clearing" | "customer_credit" | "receivable" | "recovery" | "sales" | "unmatched";
 
-export type LedgerEvent = "account_cancelled" | "account_opened" | "account_written_off" | "credit_refunded" | "credit_transferred" | "payment_assigned" | "payment_received" | "payment_reversed" | "payment_unassigned";
+export type LedgerEvent = "account_cancelled" | "account_opened" | "account_written_off" | "credit_refunded" | "credit_transferred" | "payment_assigned" | "payment_received" | "payment_reversed" | "payment_unassigned" | "price_corrected" | "price_discounted" | "price_raised";
 
 export type MatchMethod = "account_id" | "account_number" | "assigned" | "learned" | "manual_entry" | "national_id" | "payer_phone" | "payment_request" | "phone";
 
@@ -83,6 +83,8 @@ export type PaymentSource = "import" | "manual" | "pull" | "webhook";
 export type PaymentStatus = "matched" | "reversed" | "unmatched";
 
 export type PhoneProblem = "invalid" | "other_account" | "other_customer";
+
+export type PlanChangeKind = "deferral" | "discount" | "imported" | "payoff" | "price_correction" | "price_rise" | "revision" | "sale_correction" | "undo";
 
 export type ProviderLineResult = "amount_differs" | "conflict" | "contradictory" | "matched" | "missing_at_provider" | "missing_in_books" | "other" | "repeated" | "reversed_at_provider" | "reversed_in_books" | "unreadable";
 
@@ -129,9 +131,12 @@ export interface Accounts {
   paid_month: PlainDate | null;
   paid_month_minor: Generated<Int8>;
   payplan_id: Int8;
+  plan_version: Generated<number>;
   product_id: Int8;
   receivable_minor: Int8;
   reprieved_on: PlainDate | null;
+  restructured_kind: PlanChangeKind | null;
+  restructured_on: PlainDate | null;
   run_amount_minor: ArrayType<Int8> | null;
   run_anchor: ArrayType<PlainDate> | null;
   run_before_minor: ArrayType<Int8> | null;
@@ -845,6 +850,27 @@ export interface PhoneRepair {
   last_customer_id: Generated<Int8>;
 }
 
+export interface PlanChanges {
+  account_id: Int8;
+  actor_user_id: Int8 | null;
+  after: Json;
+  ahead_moved_minor: Generated<Int8>;
+  api_key_id: Int8 | null;
+  approval_id: Int8 | null;
+  arrears_moved_minor: Generated<Int8>;
+  before: Json;
+  body: Json;
+  created_at: Generated<TimestampColumn>;
+  effective_on: PlainDate;
+  id: Generated<Int8>;
+  kind: PlanChangeKind;
+  price_change_minor: Int8;
+  reason: string | null;
+  reason_code: string | null;
+  undoes: Int8 | null;
+  version: number;
+}
+
 export interface ProductConfigurations {
   attributes: Json;
   created_at: Generated<TimestampColumn>;
@@ -1163,6 +1189,7 @@ export interface DB {
   payment_requests: PaymentRequests;
   payments: Payments;
   phone_repair: PhoneRepair;
+  plan_changes: PlanChanges;
   product_configurations: ProductConfigurations;
   products: Products;
   promises: Promises;

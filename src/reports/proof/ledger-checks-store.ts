@@ -173,7 +173,8 @@ export const LEDGER_CHECKS: readonly Check[] = [
       from accounts a left join (
         select account_id,
           -sum(amount_minor) filter (
-            where ledger_account in ${CUSTOMER_LEDGER_ACCOUNTS} and not starts_with(event::text, 'account_')) as paid,
+            where ledger_account in ${CUSTOMER_LEDGER_ACCOUNTS}
+              and not starts_with(event::text, 'account_') and not starts_with(event::text, 'price_')) as paid,
           sum(amount_minor) filter (where ledger_account = 'receivable') as receivable,
           -sum(amount_minor) filter (where ledger_account = 'customer_credit') as credit,
           sum(amount_minor) filter (where ledger_account = 'bad_debt') as lost,

@@ -11,6 +11,7 @@ export const TIMELINE_KINDS = {
   payment_request: { needs: ['payment-requests:read'], resource: 'payment_request' },
   credit_move: { needs: ['accounts:read'], resource: 'account' },
   status: { needs: ['accounts:read'], resource: 'account' },
+  plan_change: { needs: ['accounts:read'], resource: 'account' },
   approval_request: { needs: ['approvals:read'], resource: 'approval' },
   approval_end: { needs: ['approvals:read'], resource: 'approval' },
   invoice: { needs: ['invoices:read'], resource: 'invoice' },

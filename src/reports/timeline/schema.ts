@@ -46,7 +46,7 @@ const TimelineEntry = Type.Object(
     resourceId: Id,
     amount: Type.Optional(Money),
     status: optionalText(
-      'The status after the entry, the present status of the payment or request, or the result of the call.',
+      'The status after the entry, the present status of the payment or request, the result of the call, or the kind of the change of the plan.',
     ),
     previousStatus: optionalText(),
     reason: optionalText(),

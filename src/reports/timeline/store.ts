@@ -133,6 +133,18 @@ const BRANCHES: Record<TimelineKind, Branch> = {
     resourceId: 'r.account_id',
     data: `'previousStatus', r.from_status, 'status', r.to_status, 'reason', r.reason, 'cause', r.cause`,
   },
+  plan_change: {
+    from: 'plan_changes',
+    where: `account_id = ${ACCOUNTS}`,
+    time: 'created_at',
+    id: 'id',
+    valueDate: 'r.effective_on',
+    user: 'r.actor_user_id',
+    key: 'r.api_key_id',
+    account: 'r.account_id',
+    resourceId: 'r.account_id',
+    data: `'status', r.kind, 'reason', r.reason, 'amountMinor', nullif(r.price_change_minor, 0)`,
+  },
   approval_request: {
     from: 'approvals',
     where: `account_id = ${ACCOUNTS}`,

@@ -6,7 +6,7 @@ import type { Db, Tx } from '../../core/database/db.ts';
 import { LostRace } from '../../core/database/postgres-errors.ts';
 import type { ApprovalAction } from '../../core/database/tables.ts';
 import { inTransaction } from '../../core/database/transactions.ts';
-import { AppError, notFound } from '../../core/http/errors.ts';
+import { AppError, type FieldProblem, notFound } from '../../core/http/errors.ts';
 import type { Minor } from '../../core/values/money.ts';
 import {
   type ApprovalRow,
@@ -16,7 +16,9 @@ import {
   illegalApprovalMove,
   isRequester,
   needsApproval,
+  OutdatedRequest,
   outdated,
+  presentFacts,
   requireDecider,
   type Subject,
 } from './rules.ts';
@@ -36,6 +38,8 @@ import {
 export interface ApprovableAction {
   /** Locks the accounts and the payment that the action changes. */
   lock(tx: Tx, context: Context, request: ApprovalRow): Promise<void>;
+  /** Why nobody can approve the request any more, although no fact has changed: for example, its day has passed. */
+  expiry?(context: Context, request: ApprovalRow): FieldProblem | undefined;
   /**
    * Does the action in the transaction `context.db`.
    * @returns the id of the credit move that a transfer or refund posts; null for other actions.
@@ -56,6 +60,8 @@ export interface RequestedAction extends Subject {
   body: object;
   /** True for a PUT: if the requester repeats the call, `requestApproval` returns the pending request. */
   isRepeatable?: true;
+  /** Whether the request is obsolete if the sum paid changes. */
+  readsPaid?: boolean;
 }
 
 /**
@@ -75,11 +81,12 @@ export async function requestApproval(
     body,
     isRepeatable,
     isAlwaysApproved = false,
+    readsPaid = false,
     ...subject
   }: RequestedAction,
 ): Promise<ApprovalRow | undefined> {
   if (actor.approval || !needsApproval(config, countedMinor, isAlwaysApproved)) return undefined;
-  const facts = factsOf(subject.action, await getSubjectState(tx, subject));
+  const facts = factsOf(subject.action, await getSubjectState(tx, subject), readsPaid);
   const id = await insertApproval(tx, {
     ...subject,
     amountMinor,
@@ -124,9 +131,11 @@ export async function approve(
     const action = actions[seen.action];
     await action.lock(tx, context, seen);
     const row = await lockPending(tx, id, 'approved');
-    const now = factsOf(row.action, await getSubjectState(tx, subjectOf(row)));
-    const refusal = outdated(row, now, context.currency);
+    const state = await getSubjectState(tx, subjectOf(row));
+    const refusal = outdated(row, presentFacts({ ...row, state }), context.currency);
     if (refusal) throw refusal;
+    const expiry = action.expiry?.(context, { ...row, state });
+    if (expiry) throw new OutdatedRequest([expiry]);
     const approver = { ...actor, approval: { id, requestedBy: row.requester } };
     const creditMoveId = await action.execute({ ...context, db: tx }, approver, row);
     return end(tx, actor, row, { status: 'approved', decidedBy: actor.userId, creditMoveId });
@@ -159,18 +168,22 @@ export async function withdraw(context: Context, actor: Actor, id: number): Prom
 const BATCH_SIZE = 100;
 
 /**
- * Ends pending requests that nobody can approve any more, because a fact has changed. One batch per transaction.
+ * Ends pending requests that nobody can approve any more, because a fact has changed or their day has passed. One batch per transaction.
  * @param signal - stops the job between two batches.
  * @returns the number of ended requests.
  */
-export async function endOutdatedApprovals(context: Context, signal: AbortSignal): Promise<number> {
+export async function endOutdatedApprovals(
+  context: Context,
+  actions: ApprovableActions,
+  signal: AbortSignal,
+): Promise<number> {
   let ended = 0;
   let afterId: number | undefined = 0;
   while (afterId !== undefined && !signal.aborted) {
     const from: number = afterId;
     afterId = await inTransaction(context.db, async (tx) => {
       const rows = await lockPendingApprovals(tx, from, BATCH_SIZE);
-      for (const row of rows) ended += Number(await endIfOutdated(tx, row));
+      for (const row of rows) ended += Number(await endIfOutdated(tx, context, actions, row));
       return rows.length < BATCH_SIZE ? undefined : rows.at(-1)?.id;
     });
   }
@@ -178,19 +191,31 @@ export async function endOutdatedApprovals(context: Context, signal: AbortSignal
 }
 
 /**
- * Ends a request as obsolete if a fact has changed. Call this after `approve` has thrown OutdatedRequest: `approve` cannot end the
+ * Ends a request as obsolete if a fact has changed or its day has passed. Call this after `approve` has thrown OutdatedRequest: `approve` cannot end the
  * request itself, because its transaction is rolled back.
  */
-export async function endOutdatedApproval({ db }: Context, id: number): Promise<void> {
-  await inTransaction(db, async (tx) => {
+export async function endOutdatedApproval(
+  context: Context,
+  actions: ApprovableActions,
+  id: number,
+): Promise<void> {
+  await inTransaction(context.db, async (tx) => {
     const row = await lockApproval(tx, id);
-    if (row?.status === 'pending') await endIfOutdated(tx, row);
+    if (row?.status === 'pending') await endIfOutdated(tx, context, actions, row);
   });
 }
 
-async function endIfOutdated(tx: Tx, row: ApprovalRow): Promise<boolean> {
-  const finalFacts = factsOf(row.action, row.state);
-  if (changedFacts(row.facts, finalFacts).length === 0) return false;
+async function endIfOutdated(
+  tx: Tx,
+  context: Context,
+  actions: ApprovableActions,
+  row: ApprovalRow,
+): Promise<boolean> {
+  const finalFacts = presentFacts(row);
+  const isOutdated =
+    changedFacts(row.facts, finalFacts).length > 0 ||
+    actions[row.action].expiry?.(context, row) !== undefined;
+  if (!isOutdated) return false;
   await end(tx, SYSTEM, row, { status: 'obsolete', finalFacts });
   return true;
 }

@@ -92,7 +92,7 @@ export function approvalRoutes(api: Api, context: Context, { actions, formatAcco
         const row = await approve(txContext, actions, actorOf(request), request.params.id);
         return ok(await showOne(txContext.db, actorOf(request), row), 'Approved and done.');
       }).catch(async (error: unknown) => {
-        if (error instanceof OutdatedRequest) await endOutdatedApproval(context, request.params.id);
+        if (error instanceof OutdatedRequest) await endOutdatedApproval(context, actions, request.params.id);
         throw error;
       }),
   );

@@ -28,6 +28,8 @@ const STATE: SubjectState = {
   toAccountStatus: 'suspended',
   balanceMinor: 360_000,
   creditMinor: 500,
+  planVersion: null,
+  paidMinor: null,
 };
 
 /** A request of user 2, to reverse payment 31. */
@@ -76,6 +78,19 @@ describe('the facts of a request', () => {
       expect(facts).toEqual({ ...STATE, balanceMinor: null, accountStatus: null, creditMinor: null });
     },
   );
+
+  it('to change the plan are its version and, if the change depends on it, the sum paid', () => {
+    const state = { ...STATE, planVersion: 2, paidMinor: 900 };
+    const none = Object.fromEntries(FACT_NAMES.map((name) => [name, null]));
+    const ofPayment = { paymentStatus: 'matched', paymentAccountId: 7, toAccountStatus: 'suspended' };
+    expect(factsOf('change_plan', state)).toEqual({ ...none, ...ofPayment, planVersion: 2 });
+    expect(factsOf('change_plan', state, true)).toMatchObject({ planVersion: 2, paidMinor: 900 });
+  });
+
+  it('of an earlier version have not changed if they lack a fact that did not matter', () => {
+    const { planVersion, paidMinor, ...earlier } = STATE;
+    expect(changedFacts(earlier, STATE)).toEqual([]);
+  });
 
   it.each(FACT_NAMES)('have changed if %s has changed', (name) => {
     expect(changedFacts(STATE, { ...STATE, [name]: null })).toEqual(STATE[name] === null ? [] : [name]);

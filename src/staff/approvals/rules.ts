@@ -19,6 +19,7 @@ export const ACTION_PERMISSIONS: Readonly<Record<ApprovalAction, Permission>> = 
   transfer_credit: 'credit:transfer',
   write_off_account: 'accounts:change-status',
   cancel_account: 'accounts:change-status',
+  change_plan: 'accounts:change-plan',
 };
 
 /**
@@ -62,6 +63,8 @@ export interface SubjectState {
   toAccountStatus: AccountStatus | null;
   balanceMinor: number | null;
   creditMinor: number | null;
+  planVersion: number | null;
+  paidMinor: number | null;
 }
 
 /** The facts on which a request is decided. A fact that does not matter for the action is null. */
@@ -69,16 +72,30 @@ export type Facts = SubjectState;
 
 /**
  * The facts that matter for an action. The balance matters only for a write-off or cancellation. Requests for other actions stay
- * valid if only the balance changes. For a reversal, correction or unassignment, the status and credit of the account do not matter.
+ * valid if only the balance changes. For a reversal, correction or unassignment, and for a change of a plan, the status and credit of
+ * the account do not matter. The version of the plan matters only for its change.
+ * @param readsPaid - whether the sum paid matters.
  */
-export function factsOf(action: ApprovalAction, state: SubjectState): Facts {
+export function factsOf(action: ApprovalAction, state: SubjectState, readsPaid = false): Facts {
   const isForBalance = action === 'write_off_account' || action === 'cancel_account';
+  const isForPlan = action === 'change_plan';
   const isOnPayment = ON_PAYMENTS.includes(action);
   return {
     ...state,
     balanceMinor: isForBalance ? state.balanceMinor : null,
-    ...(isOnPayment && { accountStatus: null, creditMinor: null }),
+    ...((isOnPayment || isForPlan) && { accountStatus: null, creditMinor: null }),
+    planVersion: isForPlan ? state.planVersion : null,
+    paidMinor: isForPlan && readsPaid ? state.paidMinor : null,
   };
+}
+
+/** The present state of the facts that matter for a request. */
+export function presentFacts({
+  action,
+  facts,
+  state,
+}: Pick<ApprovalRow, 'action' | 'facts' | 'state'>): Facts {
+  return factsOf(action, state, typeof facts.paidMinor === 'number');
 }
 
 const ON_PAYMENTS: readonly ApprovalAction[] = ['reverse_payment', 'correct_payment', 'unassign_payment'];
@@ -92,10 +109,13 @@ export const FACT_NAMES = [
   'toAccountStatus',
   'balanceMinor',
   'creditMinor',
+  'planVersion',
+  'paidMinor',
 ] as const satisfies FactName[];
 
-export function changedFacts(requested: Facts, now: Facts): FactName[] {
-  return FACT_NAMES.filter((name) => requested[name] !== now[name]);
+/** A request that an earlier version stored lacks the facts that were added later. They did not matter for it. */
+export function changedFacts(requested: Partial<Facts>, now: Partial<Facts>): FactName[] {
+  return FACT_NAMES.filter((name) => (requested[name] ?? null) !== (now[name] ?? null));
 }
 
 /** The name of a fact in an API answer: without `Minor`, because answers give amounts in units of the currency. */

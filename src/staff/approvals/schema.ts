@@ -24,6 +24,14 @@ export const ApprovalFacts = Type.Object(
       Type.Number({ description: 'For a write-off or cancellation: the unpaid balance of the account.' }),
     ),
     credit: Nullable(Money),
+    planVersion: Nullable(
+      Type.Integer({
+        description: 'For a change of the plan: the number of changes of the account’s terms.',
+      }),
+    ),
+    paid: Nullable(
+      Type.Number({ description: 'For a change of the plan that depends on the sum paid: this sum.' }),
+    ),
   },
   {
     title: 'ApprovalFacts',
@@ -41,6 +49,8 @@ const exampleFacts: ApprovalFacts = {
   toAccountStatus: null,
   balance: null,
   credit: null,
+  planVersion: null,
+  paid: null,
 };
 
 export const Approval = Type.Object(
@@ -48,7 +58,8 @@ export const Approval = Type.Object(
     id: Id,
     action: Choice('ApprovalAction', ACTIONS),
     status: Choice('ApprovalStatus', STATUSES, {
-      description: 'A request becomes `obsolete` if one of its `facts` changes. It can then not be approved.',
+      description:
+        'A request becomes `obsolete` if one of its `facts` changes, or if the first day on which it would change an instalment has come. It can then not be approved.',
     }),
     allowedMoves: Type.Array(Choice('ApprovalStatus', STATUSES), {
       description:
@@ -63,7 +74,7 @@ export const Approval = Type.Object(
     toAccountNumber: Nullable(Type.String()),
     amount: Type.Number({
       description:
-        'The amount of the payment or credit. For a write-off or cancellation: the unpaid balance of the account. In units of the currency.',
+        'The amount of the payment or credit. For a write-off or cancellation: the unpaid balance of the account. For a change of the plan: by how much the price changes or, if it stays, the unpaid balance. In units of the currency.',
     }),
     countedAmount: Type.Number({
       description:

@@ -9,7 +9,8 @@ import type { ApprovalRow, Facts, Subject, SubjectState } from './rules.ts';
 
 const STATE = sql`
   jsonb_build_object('paymentStatus', p.status, 'paymentAccountId', p.account_id, 'reconciliationId', p.reconciliation_id,
-    'accountStatus', a.status, 'toAccountStatus', t.status, 'balanceMinor', a.receivable_minor, 'creditMinor', a.credit_minor)`;
+    'accountStatus', a.status, 'toAccountStatus', t.status, 'balanceMinor', a.receivable_minor, 'creditMinor', a.credit_minor,
+    'planVersion', a.plan_version, 'paidMinor', a.paid_minor)`;
 const SUBJECTS = sql`
   left join payments p on p.id = r.payment_id
   left join accounts a on a.id = r.account_id

@@ -9,8 +9,8 @@ import {
   answerName,
   changedFacts,
   type Facts,
-  factsOf,
   movesOf,
+  presentFacts,
 } from './rules.ts';
 import type { ApprovalFacts } from './schema.ts';
 import { countDecidable, findSeenKeys, type PendingApproval } from './store.ts';
@@ -58,7 +58,7 @@ export function toApproval(
   currency: Currency,
   formatAccount: FormatAccount,
 ) {
-  const now = row.status === 'pending' ? factsOf(row.action, row.state) : row.final_facts;
+  const now = row.status === 'pending' ? presentFacts(row) : row.final_facts;
   return {
     id: row.id,
     action: row.action,
@@ -90,10 +90,17 @@ export function toApproval(
   };
 }
 
-function toFacts({ balanceMinor, creditMinor, ...facts }: Facts, currency: Currency): ApprovalFacts {
+/** Facts that an earlier version stored lack those that were added later. */
+function toFacts(
+  { balanceMinor, creditMinor, planVersion = null, paidMinor = null, ...facts }: Facts,
+  currency: Currency,
+): ApprovalFacts {
+  const amount = (minor: number | null) => (minor === null ? null : amountOf(minor, currency));
   return {
     ...facts,
-    balance: balanceMinor === null ? null : amountOf(balanceMinor, currency),
-    credit: creditMinor === null ? null : amountOf(creditMinor, currency),
+    balance: amount(balanceMinor),
+    credit: amount(creditMinor),
+    planVersion,
+    paid: amount(paidMinor),
   };
 }

@@ -34,6 +34,7 @@ export function settingsRoutes(api: Api, context: Context, version: string): voi
           identityProviders: [...config.identityProviders.keys()].map((name) => ({ name })),
           approvalLimit:
             config.approvalLimitMinor === undefined ? null : amountOf(config.approvalLimitMinor, currency),
+          planChangeReasons: [...config.planChangeReasons],
           registrationOpen: config.registration.open,
           paymentRequests: config.mobilemoneyRequests !== undefined,
           cashCounts: config.CASH_COUNTS === 'on',

@@ -20,9 +20,12 @@ export const Settings = Type.Object(
     approvalLimit: Nullable(
       Type.Number({
         description:
-          'Reversals, corrections, unassignments, refunds, credit transfers, write-offs and cancellations above this amount need approval. Null: no action needs approval.',
+          'Reversals, corrections, unassignments, refunds, credit transfers, write-offs, cancellations and changes of plans above this amount need approval. Null: no action needs approval.',
       }),
     ),
+    planChangeReasons: Type.Array(Type.String(), {
+      description: 'The codes of reasons that a change of a plan can name.',
+    }),
     registrationOpen: Type.Boolean({ description: 'Whether anyone can register without an invitation.' }),
     paymentRequests: Type.Boolean({ description: 'Whether the service can send payment requests.' }),
     cashCounts: Type.Boolean({ description: 'Whether staff count the cash that they hold.' }),
@@ -41,6 +44,7 @@ export const Settings = Type.Object(
         phoneCountryCode: '+254',
         identityProviders: [{ name: 'google' }],
         approvalLimit: 10_000,
+        planChangeReasons: ['illness', 'harvest'],
         registrationOpen: false,
         paymentRequests: false,
         cashCounts: false,

@@ -176,6 +176,16 @@ export interface AccountsCalls {
   listCreditMoves(query?: QueryOf<'listCreditMoves'>, options?: CallOptions): Promise<PageOf<'listCreditMoves'>>;
   /** List credit moves: every row, reading page after page. */
   iterateCreditMoves(query?: IterationQueryOf<'listCreditMoves'>, options?: CallOptions): AsyncGenerator<RowOf<'listCreditMoves'>, void, undefined>;
+  /** Show or make a change of a plan */
+  changePlan(id: number, body: BodyOf<'changePlan'>, options?: RepeatableCallOptions): Promise<DataOf<'changePlan'>>;
+  /** List the changes of an account’s plan */
+  listPlanChangesOfAccount(id: number, query?: QueryOf<'listAccountPlanChanges'>, options?: CallOptions): Promise<PageOf<'listAccountPlanChanges'>>;
+  /** List the changes of an account’s plan: every row, reading page after page. */
+  iteratePlanChangesOfAccount(id: number, query?: IterationQueryOf<'listAccountPlanChanges'>, options?: CallOptions): AsyncGenerator<RowOf<'listAccountPlanChanges'>, void, undefined>;
+  /** List the changes of plans */
+  listPlanChanges(query?: QueryOf<'listPlanChanges'>, options?: CallOptions): Promise<PageOf<'listPlanChanges'>>;
+  /** List the changes of plans: every row, reading page after page. */
+  iteratePlanChanges(query?: IterationQueryOf<'listPlanChanges'>, options?: CallOptions): AsyncGenerator<RowOf<'listPlanChanges'>, void, undefined>;
   /** Get what happened with an account */
   getTimeline(id: number, query?: QueryOf<'getAccountTimeline'>, options?: CallOptions): Promise<DataOf<'getAccountTimeline'>>;
   /** Get an account and its latest rows */
@@ -741,6 +751,11 @@ export const OPERATIONS = {
     iterateCreditMovesOfAccount: { method: 'GET', path: '/api/accounts/{id}/credit/moves', hasQuery: true, secured: true, answers: 'rows' },
     listCreditMoves: { method: 'GET', path: '/api/credit-moves', hasQuery: true, secured: true, answers: 'page' },
     iterateCreditMoves: { method: 'GET', path: '/api/credit-moves', hasQuery: true, secured: true, answers: 'rows' },
+    changePlan: { method: 'POST', path: '/api/accounts/{id}/plan-changes', hasBody: true, takesKey: true, secured: true, answers: 'data' },
+    listPlanChangesOfAccount: { method: 'GET', path: '/api/accounts/{id}/plan-changes', hasQuery: true, secured: true, answers: 'page' },
+    iteratePlanChangesOfAccount: { method: 'GET', path: '/api/accounts/{id}/plan-changes', hasQuery: true, secured: true, answers: 'rows' },
+    listPlanChanges: { method: 'GET', path: '/api/plan-changes', hasQuery: true, secured: true, answers: 'page' },
+    iteratePlanChanges: { method: 'GET', path: '/api/plan-changes', hasQuery: true, secured: true, answers: 'rows' },
     getTimeline: { method: 'GET', path: '/api/accounts/{id}/timeline', hasQuery: true, secured: true, answers: 'data' },
     getOverview: { method: 'GET', path: '/api/accounts/{id}/overview', hasQuery: true, secured: true, answers: 'data' },
   },

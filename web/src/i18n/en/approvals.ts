@@ -36,6 +36,7 @@ export const approvals = {
   'approvals.effect.write_off_account': 'The balance becomes a loss, and the account is closed.',
   'approvals.effect.cancel_account':
     'The sale is undone: the balance is no longer owed, and all that was paid becomes credit.',
+  'approvals.effect.change_plan': 'The instalments or the price of the account change from today on.',
   ...approvalActions,
   ...approvalStatuses,
   'approvalFact.paymentStatus': 'Status of the payment',
@@ -45,4 +46,6 @@ export const approvals = {
   'approvalFact.toAccountStatus': 'Status of the other account',
   'approvalFact.balance': 'Balance',
   'approvalFact.credit': 'Credit',
+  'approvalFact.planVersion': 'Number of plan changes',
+  'approvalFact.paid': 'Paid',
 } as const;

@@ -85,6 +85,7 @@ export const audit = {
   'resource.webhook_delivery': 'Webhook delivery',
   'auditAction.account.assign': 'Account assigned',
   'auditAction.account.change': 'Account changed',
+  'auditAction.account.change_plan': 'Plan changed',
   'auditAction.account.open': 'Account opened',
   'auditAction.account.status': 'Account status changed',
   'auditAction.api_key.change': 'API key changed',

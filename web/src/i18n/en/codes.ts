@@ -7,6 +7,7 @@ export const approvalActions = {
   'approvalAction.transfer_credit': 'Transfer credit',
   'approvalAction.write_off_account': 'Write off',
   'approvalAction.cancel_account': 'Cancel sale',
+  'approvalAction.change_plan': 'Change plan',
 } as const;
 
 export const disabledReasons = {

@@ -37,6 +37,7 @@ export const approvals: Record<keyof typeof en, string> = {
   'approvals.effect.write_off_account': 'Deni linakuwa hasara, na akaunti inafungwa.',
   'approvals.effect.cancel_account':
     'Mauzo yanatenguliwa: deni halidaiwi tena, na yote yaliyolipwa yanakuwa salio la ziada.',
+  'approvals.effect.change_plan': 'Awamu au bei ya akaunti inabadilika kuanzia leo.',
   ...approvalActions,
   ...approvalStatuses,
   'approvalFact.paymentStatus': 'Hali ya malipo',
@@ -46,4 +47,6 @@ export const approvals: Record<keyof typeof en, string> = {
   'approvalFact.toAccountStatus': 'Hali ya akaunti nyingine',
   'approvalFact.balance': 'Deni lililobaki',
   'approvalFact.credit': 'Salio la ziada',
+  'approvalFact.planVersion': 'Idadi ya mabadiliko ya mpango',
+  'approvalFact.paid': 'Kilicholipwa',
 };

@@ -55,6 +55,7 @@ export const audit: Record<keyof typeof en, string> = {
   'resource.webhook_delivery': 'Utumaji wa webhook',
   'auditAction.account.assign': 'Akaunti imekabidhiwa',
   'auditAction.account.change': 'Akaunti imebadilishwa',
+  'auditAction.account.change_plan': 'Mpango umebadilishwa',
   'auditAction.account.open': 'Akaunti imefunguliwa',
   'auditAction.account.status': 'Hali ya akaunti imebadilishwa',
   'auditAction.api_key.change': 'Ufunguo wa API umebadilishwa',

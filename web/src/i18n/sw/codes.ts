@@ -8,6 +8,7 @@ export const approvalActions: Record<keyof typeof en.approvalActions, string> = 
   'approvalAction.transfer_credit': 'Hamisha salio la ziada',
   'approvalAction.write_off_account': 'Futa deni vitabuni',
   'approvalAction.cancel_account': 'Tengua mauzo',
+  'approvalAction.change_plan': 'Badilisha mpango',
 };
 
 export const disabledReasons: Record<keyof typeof en.disabledReasons, string> = {

@@ -169,7 +169,7 @@ function describeChange({ facts, currentFacts }: Approval, fact: Schemas['Approv
 
 function showFact(fact: Schemas['ApprovalFact'], value: string | number | null): string {
   if (value === null) return '–';
-  if (fact === 'balance' || fact === 'credit') return format.money(Number(value));
+  if (fact === 'balance' || fact === 'credit' || fact === 'paid') return format.money(Number(value));
   if (fact === 'paymentStatus') return tValue('paymentStatus', String(value));
   if (fact === 'accountStatus' || fact === 'toAccountStatus') return tValue('accountStatus', String(value));
   return String(value);

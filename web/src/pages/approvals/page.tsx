@@ -27,6 +27,7 @@ const ACTIONS: Record<Approval['action'], true> = {
   transfer_credit: true,
   write_off_account: true,
   cancel_account: true,
+  change_plan: true,
 };
 
 /** The requests that wait for approval, and earlier requests with their outcome. */

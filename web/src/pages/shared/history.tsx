@@ -206,6 +206,7 @@ const STATUS_NAMES = {
   invoice: 'invoiceStatus',
   identity_check: 'kycStatus',
   call: 'callResult',
+  plan_change: 'planChangeKind',
 } as const satisfies Partial<Record<Kind, string>>;
 
 function textOfStatus(kind: Kind, status: string): string | undefined {

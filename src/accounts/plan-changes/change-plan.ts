@@ -1,0 +1,301 @@
+import { shapeOf } from '../../catalogue/pay-plans/rules.ts';
+import { findPayPlanRow, type PayPlanRow } from '../../catalogue/pay-plans/store.ts';
+import { auditRow, event } from '../../changes/events/change-rules.ts';
+import { type Actor, amountOf, type Context, readAmount, today } from '../../core/context.ts';
+import type { Tx } from '../../core/database/db.ts';
+import type { PlanChangeKind } from '../../core/database/tables.ts';
+import { inTransaction } from '../../core/database/transactions.ts';
+import { type FieldProblem, invalid, invalidField, notFound } from '../../core/http/errors.ts';
+import { addDays, compareDates, type PlainDate } from '../../core/values/dates.ts';
+import { type Minor, maxMinor } from '../../core/values/money.ts';
+import { type ApprovableAction, requestApproval } from '../../staff/approvals/commands.ts';
+import {
+  type ApprovalRow,
+  accountIdOf,
+  type DoneOrRequested,
+  needsApproval,
+} from '../../staff/approvals/rules.ts';
+import { post } from '../ledger/commands.ts';
+import type { AccountRow } from '../ledger/rules.ts';
+import { lockAccounts } from '../ledger/store.ts';
+import { firstInstalmentDate, termsOf, totalOf } from '../schedule/rules.ts';
+import { getAccountRow } from '../store.ts';
+import {
+  checkConfirmed,
+  checkFields,
+  firstChangedDue,
+  isRestructuring,
+  ledgerEventOf,
+  planChangeOf,
+  statusProblem,
+} from './request-rules.ts';
+import { changedPlan, readsPaid } from './rules.ts';
+import type { NewPlanChange } from './schema.ts';
+import {
+  findChangeToUndo,
+  findRevisedMonths,
+  getPlanChange,
+  insertPlanChange,
+  type ListedPlanChange,
+  type RecordedTerms,
+  updateTerms,
+} from './store.ts';
+import type { ShownEffect } from './view.ts';
+
+/** What a change would do to an account, or what it has done. */
+type Outcome = { shown: { account: AccountRow; effect: ShownEffect } } | DoneOrRequested<ListedPlanChange>;
+
+/**
+ * Changes the terms of an account, or undoes the newest change. Without `confirm`, changes nothing, and returns what the change would
+ * do. If the price changes by more than the approval limit or, for a change that keeps the price, the balance is above the limit, the
+ * change is sent for approval instead.
+ */
+export async function changePlan(
+  context: Context,
+  actor: Actor,
+  id: number,
+  body: NewPlanChange,
+): Promise<Outcome> {
+  checkFields(body, context.config.planChangeReasons);
+  const { confirm } = body;
+  return inTransaction(context.db, async (tx) => {
+    const account = confirm ? (await lockAccounts(tx, [id])).get(id) : await getAccountRow(tx, id);
+    if (!account) throw notFound('account', id);
+    const effect = await effectOf(tx, context, account, body);
+    if (!confirm) return { shown: { account, effect } };
+    const requested = await requestApproval(tx, context, actor, {
+      action: 'change_plan',
+      accountId: id,
+      paymentId: null,
+      toAccountId: null,
+      amountMinor: effect.approvedMinor,
+      reason: body.reason ?? '',
+      body: { ...body, ...(effect.lastDay && { lastDay: effect.lastDay }) } satisfies StoredRequest,
+      readsPaid: effect.readsPaid,
+    });
+    if (requested) return { requested };
+    return { done: await applyChange(tx, context, actor, account, body, effect) };
+  });
+}
+
+/** The request of an approval. */
+interface StoredRequest extends NewPlanChange {
+  /** The last day on which it can be approved. */
+  lastDay?: PlainDate;
+}
+
+/** The action on the plan of an account that can need approval. */
+export const PLAN_ACTIONS = {
+  change_plan: {
+    lock: async (tx, _context, request) => {
+      await lockAccounts(tx, [accountIdOf(request)]);
+    },
+    expiry: expiryOf,
+    execute: async (context, actor, request) => {
+      const { lastDay, ...body } = requestOf(request);
+      await changePlan(context, actor, accountIdOf(request), body);
+      return null;
+    },
+  },
+} as const satisfies Record<string, ApprovableAction>;
+
+function requestOf({ body }: Pick<ApprovalRow, 'body'>): StoredRequest {
+  return body as unknown as StoredRequest;
+}
+
+function expiryOf(context: Context, { body, state }: ApprovalRow): FieldProblem | undefined {
+  const { kind, lastDay, ...request } = requestOf({ body });
+  const { accountStatus: status } = state;
+  const problem = status === null ? undefined : statusProblem(kind, status);
+  if (problem) return problem;
+  const day = today(context);
+  if (!lastDay || compareDates(day, lastDay) <= 0) return undefined;
+  const path = firstChangedDue({ kind, ...request })?.path ?? 'payplanId';
+  return { path, message: `was possible until ${lastDay}, and today is ${day}` };
+}
+
+interface Effect extends ShownEffect {
+  /** The day of the change. */
+  day: PlainDate;
+  payplanId: number;
+  /** The kind of the change, or of the change that is undone. */
+  kindOfChange: Exclude<PlanChangeKind, 'undo'>;
+  /** The amount that is compared with the approval limit. */
+  approvedMinor: Minor;
+  /** The last day on which the change is possible. */
+  lastDay: PlainDate | undefined;
+}
+
+/**
+ * @throws AppError VALIDATION_ERROR if the change is not possible, or (409) if the account is no longer as the confirmation says;
+ *   NOT_FOUND for an unknown pay plan.
+ */
+async function effectOf(tx: Tx, context: Context, account: AccountRow, body: NewPlanChange): Promise<Effect> {
+  const { kind, confirm } = body;
+  const request = kind === 'undo' ? undefined : await readRequest(tx, context, account, { ...body, kind });
+  // First, so that a change that is no longer possible because the account has changed says so.
+  if (confirm)
+    checkConfirmed(confirm, {
+      version: account.plan_version,
+      paid: amountOf(account.paid_minor, context.currency),
+      readsPaid: request !== undefined && readsPaid(request.change),
+    });
+  const problem = statusProblem(kind, account.status);
+  if (problem) throw invalid([problem]);
+  const day = today(context);
+  const change = request ? await computed(tx, context, account, request, day) : await undone(tx, account);
+  const { priceChangeMinor } = change;
+  const balanceMinor = maxMinor(BigInt(account.total_minor) - BigInt(account.paid_minor), 0n);
+  const priceMinor = priceChangeMinor < 0n ? -priceChangeMinor : priceChangeMinor;
+  const approvedMinor = priceMinor > 0n ? priceMinor : balanceMinor;
+  return { ...change, kind, day, approvedMinor, needsApproval: needsApproval(context.config, approvedMinor) };
+}
+
+type ComputedChange = Omit<Effect, 'kind' | 'day' | 'approvedMinor' | 'needsApproval'>;
+
+/** The terms before the newest change that is not undone. */
+async function undone(tx: Tx, account: AccountRow): Promise<ComputedChange> {
+  const change = await findChangeToUndo(tx, account.id);
+  if (!change) throw invalidField('kind', 'cannot be undo: the account has no change that is not undone');
+  const { before } = change;
+  const terms = termsOf(before);
+  return {
+    terms,
+    payplanId: before.payplan_id,
+    restructured: before,
+    kindOfChange: change.kind as Exclude<PlanChangeKind, 'undo'>,
+    priceChangeMinor: totalOf(terms) - BigInt(account.total_minor),
+    arrearsMovedMinor: 0n,
+    aheadMovedMinor: 0n,
+    readsPaid: false,
+    undoes: change.id,
+    lastDay: undefined,
+  };
+}
+
+type ChangeRequest = Parameters<typeof planChangeOf>[0];
+
+/** A requested change, and the pay plan of a sale correction. */
+async function readRequest(tx: Tx, { currency }: Context, account: AccountRow, body: ChangeRequest) {
+  const plan = body.payplanId === undefined ? undefined : await planOf(tx, account, body.payplanId);
+  return { body, plan, change: planChangeOf(body, currency, plan && shapeOf(plan)) };
+}
+
+async function computed(
+  tx: Tx,
+  { currency }: Context,
+  account: AccountRow,
+  { body, plan, change }: Awaited<ReturnType<typeof readRequest>>,
+  day: PlainDate,
+): Promise<ComputedChange> {
+  const present = termsOf(account);
+  const soldPlan = await findPayPlanRow(tx, account.payplan_id);
+  if (!soldPlan) throw new Error(`The pay plan ${account.payplan_id} does not exist.`);
+  const { rounding_minor: rounding } = soldPlan;
+  const situation = {
+    terms: present,
+    paidMinor: BigInt(account.paid_minor),
+    day,
+    roundingMinor: rounding === null ? readAmount(1, currency) : BigInt(rounding),
+    monthsWithoutDues: (await findRevisedMonths(tx, account.id)) ?? soldPlan.months_without_dues,
+    decimals: currency.decimals,
+  };
+  const result = changedPlan(situation, change);
+  const first = plan ? firstInstalmentDate(present) : firstChangedDue(body)?.date;
+  return {
+    ...result,
+    terms: plan ? { ...result.terms, graceDays: plan.grace_days } : result.terms,
+    payplanId: plan?.id ?? account.payplan_id,
+    restructured: isRestructuring(body.kind)
+      ? { restructured_kind: body.kind, restructured_on: day }
+      : account,
+    kindOfChange: body.kind,
+    readsPaid: readsPaid(change),
+    undoes: null,
+    lastDay: first && addDays(first, -1),
+  };
+}
+
+/** The pay plan of a sale correction. */
+async function planOf(tx: Tx, account: AccountRow, id: number): Promise<PayPlanRow> {
+  const plan = await findPayPlanRow(tx, id);
+  if (!plan) throw notFound('payplan', id, 'payplanId');
+  if (id === account.payplan_id)
+    throw invalidField('payplanId', 'must be another pay plan than that of the account');
+  if (!plan.active) throw invalidField('payplanId', 'must refer to an active pay plan');
+  if (plan.product_id !== null && plan.product_id !== account.product_id)
+    throw invalidField(
+      'payplanId',
+      `must refer to a pay plan for this product; this pay plan is for product ${plan.product_id}`,
+    );
+  return plan;
+}
+
+/** Writes the terms, the change and its ledger entries. The status follows. */
+async function applyChange(
+  tx: Tx,
+  context: Context,
+  actor: Actor,
+  before: AccountRow,
+  body: NewPlanChange,
+  effect: Effect,
+): Promise<ListedPlanChange> {
+  const { day, kind, priceChangeMinor, undoes } = effect;
+  const { id } = before;
+  const after = await updateTerms(tx, id, {
+    terms: effect.terms,
+    payplan_id: effect.payplanId,
+    ...restructuredColumns(effect.restructured),
+    graceRestartsOn: undoes !== null && before.status === 'active' ? day : null,
+  });
+  const { confirm, ...request } = body;
+  const changeId = await insertPlanChange(tx, {
+    ...{ kind, effectiveOn: day, before, after, undoes, priceChangeMinor },
+    reason: body.reason ?? null,
+    reasonCode: body.reasonCode ?? null,
+    body: request,
+    arrearsMovedMinor: effect.arrearsMovedMinor,
+    aheadMovedMinor: effect.aheadMovedMinor,
+    actorUserId: actor.userId,
+    apiKeyId: actor.apiKey?.id ?? null,
+    approvalId: actor.approval?.id ?? null,
+  });
+  const totals = { totalMinor: after.total_minor, previousTotalMinor: before.total_minor };
+  const changed = event(
+    'account.plan_changed',
+    { kind, changeId, planVersion: after.plan_version, ...totals, nextDueDate: after.next_due_date },
+    { id },
+  );
+  // The ledger compares the due date with the one before the change.
+  const account = { ...after, next_due_date: before.next_due_date };
+  await post(tx, context, new Map([[id, account]]), {
+    event: ledgerEventOf(effect.kindOfChange),
+    actor,
+    valueDate: day,
+    movements: [{ accountId: id, movement: { kind: 'change_price', byMinor: priceChangeMinor } }],
+    contra: [],
+    rows: {
+      changes: [
+        auditRow(actor, {
+          action: 'account.change_plan',
+          resource: 'account',
+          resourceId: id,
+          before: { totalMinor: before.total_minor, payplanId: before.payplan_id },
+          after: {
+            ...{ kind, changeId, planVersion: after.plan_version, reason: body.reason ?? null },
+            ...{ totalMinor: after.total_minor, payplanId: after.payplan_id },
+          },
+          event: changed,
+        }),
+      ],
+    },
+  });
+  return getPlanChange(tx, changeId);
+}
+
+function restructuredColumns({
+  restructured_kind,
+  restructured_on,
+}: Pick<RecordedTerms, 'restructured_kind' | 'restructured_on'>) {
+  return { restructured_kind, restructured_on };
+}

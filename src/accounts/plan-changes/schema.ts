@@ -1,0 +1,332 @@
+import { type Static, Type } from 'typebox';
+import { FREQUENCIES, MAX_INSTALMENTS, NewHarvest } from '../../catalogue/pay-plans/schema.ts';
+import type { PlanChangeKind } from '../../core/database/tables.ts';
+import {
+  AmountAboveZero,
+  Choice,
+  DateText,
+  EntryDate,
+  Id,
+  Label,
+  Money,
+  Nullable,
+  Text,
+  Timestamp,
+} from '../../core/http/fields.ts';
+import { defineList } from '../../core/lists/query.ts';
+import { paymentStateFields, Restructured } from '../schema.ts';
+
+/** The kinds that staff can ask for. */
+export const REQUESTED_KINDS = [
+  'deferral',
+  'revision',
+  'discount',
+  'price_correction',
+  'price_rise',
+  'sale_correction',
+  'undo',
+] as const;
+export type RequestedKind = (typeof REQUESTED_KINDS)[number];
+
+export const PLAN_CHANGE_KINDS = [
+  'deferral',
+  'revision',
+  'discount',
+  'price_correction',
+  'price_rise',
+  'sale_correction',
+  'payoff',
+  'undo',
+  'imported',
+] as const satisfies readonly PlanChangeKind[];
+
+export const MAX_DUES_OF_RISE = 100;
+
+const Kind = Choice('PlanChangeKind', PLAN_CHANGE_KINDS);
+
+export const NewPlanChange = Type.Object(
+  {
+    kind: Choice('NewPlanChangeKind', REQUESTED_KINDS, {
+      description:
+        '`deferral`: instalments are due later. `revision`: what is not yet due is spread anew. `discount`, `price_correction` and ' +
+        '`price_rise`: another price. `sale_correction`: another pay plan from the same activation date. `undo`: the terms before the ' +
+        'newest change that is not undone.',
+    }),
+    from: Type.Optional({ ...EntryDate, description: 'deferral: the first instalment date that moves.' }),
+    periods: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1000,
+        description: 'deferral: each instalment takes the date of the one this many places later.',
+      }),
+    ),
+    days: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 3650,
+        description: 'deferral: by how many days, instead of periods.',
+      }),
+    ),
+    arrears: Type.Optional(
+      Choice('ArrearsOfPlanChange', ['stay', 'behind', 'move'], {
+        description:
+          'What happens to instalments that are due and not paid. `stay` (default): they stay due. `behind` (deferral): they are due after ' +
+          'the last instalment. `move` (revision): they are spread with the rest.',
+      }),
+    ),
+    firstDueDate: Type.Optional({ ...EntryDate, description: 'revision: the first instalment date.' }),
+    instalmentCount: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: MAX_INSTALMENTS,
+        description: 'revision: the number of instalments; there can be fewer.',
+      }),
+    ),
+    instalmentAmount: Type.Optional({
+      ...AmountAboveZero,
+      description: 'revision: the amount of each instalment, instead of instalmentCount.',
+    }),
+    frequency: Type.Optional(Choice('Frequency', FREQUENCIES, { description: 'revision.' })),
+    every: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 365,
+        description:
+          'revision: the number of days, weeks or months from one instalment to the next. Default: 1.',
+      }),
+    ),
+    monthsWithoutDues: Type.Optional(
+      Type.Array(Type.Integer({ minimum: 1, maximum: 12 }), {
+        maxItems: 10,
+        uniqueItems: true,
+        description: 'revision: months (1 is January) in which no instalment is due. Default: none.',
+      }),
+    ),
+    harvest: Type.Optional(NewHarvest),
+    amount: Type.Optional({
+      ...AmountAboveZero,
+      description: 'discount, price_correction, price_rise: by how much the price changes.',
+    }),
+    consent: Type.Optional(
+      Text(500, { description: 'price_rise: how and when the customer agreed. Required to confirm.' }),
+    ),
+    dues: Type.Optional(
+      Type.Array(Type.Object({ date: EntryDate, amount: AmountAboveZero }, { title: 'NewDue' }), {
+        minItems: 1,
+        maxItems: MAX_DUES_OF_RISE,
+        description:
+          'price_rise, and deferral with arrears behind: the dates and amounts of the additional instalments, for accounts whose instalments have no rhythm, such as those of harvests.',
+      }),
+    ),
+    payplanId: Type.Optional({ ...Id, description: 'sale_correction: the pay plan that was meant.' }),
+    reason: Type.Optional(
+      Text(500, {
+        description: 'Why the plan is changed. Statements for the customer show it. Required to confirm.',
+      }),
+    ),
+    reasonCode: Type.Optional(Label(40, { description: 'One of PLAN_CHANGE_REASONS.' })),
+    confirm: Type.Optional(
+      Type.Object(
+        {
+          version: Type.Integer({
+            minimum: 0,
+            description: 'The version that the answer without `confirm` had.',
+          }),
+          paid: Type.Optional(
+            Type.Number({
+              'x-amount': true,
+              description: 'The sum paid that this answer had. Required if its `readsPaid` is true.',
+            }),
+          ),
+        },
+        {
+          title: 'PlanChangeConfirmation',
+          description: 'Does the change. Without it, the answer shows what the change would do.',
+        },
+      ),
+    ),
+  },
+  {
+    title: 'NewPlanChange',
+    examples: [
+      { kind: 'discount', amount: 500, reason: 'The lamp came late' },
+      {
+        kind: 'discount',
+        amount: 500,
+        reason: 'The lamp came late',
+        confirm: { version: 0, paid: 3600 },
+      },
+      { kind: 'deferral', from: '2026-12-14', periods: 2, arrears: 'behind', reason: 'Ill' },
+    ],
+  },
+);
+export type NewPlanChange = Static<typeof NewPlanChange>;
+
+const planTermsFields = {
+  deposit: Money,
+  total: { ...Money, description: 'The price: the sum of the deposit and all instalments.' },
+  instalmentCount: Type.Integer(),
+  completionDate: { ...DateText, description: 'The date of the last instalment.' },
+};
+
+const runsField = {
+  runs: Type.Array(
+    Type.Object(
+      { count: Type.Integer(), amount: Money, firstDueDate: DateText, lastDueDate: DateText },
+      { title: 'InstalmentRun' },
+    ),
+    { description: 'The instalments in their order: neighbours of one amount and rhythm together.' },
+  ),
+};
+
+const PlanTerms = Type.Object(planTermsFields, { title: 'PlanTerms' });
+
+const PlanEffect = Type.Object(
+  {
+    ...planTermsFields,
+    ...runsField,
+    ...paymentStateFields,
+    arrears: Money,
+    balance: Money,
+    credit: Money,
+    restructured: Restructured,
+  },
+  { title: 'PlanEffect', description: 'The terms, and the account today with these terms.' },
+);
+
+const EXAMPLE_TERMS = { deposit: 2000, total: 22800, instalmentCount: 52, completionDate: '2027-11-01' };
+const EXAMPLE_TERMS_AFTER = {
+  deposit: 2000,
+  total: 22300,
+  instalmentCount: 51,
+  completionDate: '2027-10-25',
+};
+const EXAMPLE_RUNS = [{ count: 52, amount: 400, firstDueDate: '2026-11-09', lastDueDate: '2027-11-01' }];
+const EXAMPLE_RUNS_AFTER = [
+  { count: 50, amount: 400, firstDueDate: '2026-11-09', lastDueDate: '2027-10-18' },
+  { count: 1, amount: 300, firstDueDate: '2027-10-25', lastDueDate: '2027-10-25' },
+];
+const EXAMPLE_STATE = {
+  paymentState: 'paid_ahead' as const,
+  daysPastDue: 0,
+  paidUntil: '2026-12-06',
+  nextDueDate: '2026-12-07',
+  nextDueAmount: 400,
+  arrears: 0,
+  credit: 0,
+  restructured: null,
+};
+
+export const ShownPlanChange = Type.Object(
+  {
+    accountId: Id,
+    accountNumber: Type.String(),
+    currency: Type.String(),
+    kind: Kind,
+    version: Type.Integer({ description: 'The number of changes of the account so far.' }),
+    paid: { ...Money, description: 'The sum paid so far.' },
+    readsPaid: Type.Boolean({
+      description:
+        'Whether another sum paid would have another effect, so that the confirmation has to repeat it.',
+    }),
+    needsApproval: Type.Boolean({ description: 'Whether the confirmation is sent for approval.' }),
+    priceChange: { ...Money, description: 'Negative if the price falls.' },
+    arrearsMoved: { ...Money, description: 'What is due now, and would be due later.' },
+    aheadMoved: { ...Money, description: 'What was paid ahead, and would become one instalment of today.' },
+    undoes: Nullable(Type.Integer({ description: 'For an undo: the id of the change that it undoes.' })),
+    before: PlanEffect,
+    after: PlanEffect,
+  },
+  {
+    title: 'ShownPlanChange',
+    examples: [
+      {
+        accountId: 1,
+        accountNumber: 'ACC10000012',
+        currency: 'KES',
+        kind: 'discount' as const,
+        version: 0,
+        paid: 3600,
+        readsPaid: true,
+        needsApproval: false,
+        priceChange: -500,
+        arrearsMoved: 0,
+        aheadMoved: 0,
+        undoes: null,
+        before: { ...EXAMPLE_TERMS, runs: EXAMPLE_RUNS, ...EXAMPLE_STATE, balance: 19200 },
+        after: { ...EXAMPLE_TERMS_AFTER, runs: EXAMPLE_RUNS_AFTER, ...EXAMPLE_STATE, balance: 18700 },
+      },
+    ],
+  },
+);
+
+export const PlanChange = Type.Object(
+  {
+    id: Id,
+    accountId: Id,
+    accountNumber: Type.String(),
+    currency: Type.String(),
+    version: Type.Integer({ description: 'The number of the change among those of the account.' }),
+    kind: Kind,
+    effectiveOn: { ...DateText, description: 'The first business day with the new terms.' },
+    reason: Nullable(Type.String()),
+    reasonCode: Nullable(Type.String()),
+    consent: Nullable(Type.String({ description: 'For a price rise: how and when the customer agreed.' })),
+    priceChange: { ...Money, description: 'Negative if the price fell.' },
+    arrearsMoved: { ...Money, description: 'What was due, and is due later.' },
+    aheadMoved: { ...Money, description: 'What was paid ahead, and became one instalment of effectiveOn.' },
+    undoes: Nullable(Type.Integer({ description: 'For an undo: the id of the change that it undid.' })),
+    undoneBy: Nullable(Type.Integer({ description: 'The id of the undo of this change.' })),
+    actor: Type.String({
+      description:
+        'The e-mail of the user who made or approved the change, "api key" with the name of the key, or "system".',
+    }),
+    approvalId: Nullable(Type.Integer()),
+    requestedBy: Nullable(Type.String({ description: 'Who asked for the approval.' })),
+    before: PlanTerms,
+    after: PlanTerms,
+    createdAt: Timestamp,
+  },
+  {
+    title: 'PlanChange',
+    examples: [
+      {
+        id: 1,
+        accountId: 1,
+        accountNumber: 'ACC10000012',
+        currency: 'KES',
+        version: 1,
+        kind: 'discount' as const,
+        effectiveOn: '2026-11-02',
+        reason: 'The lamp came late',
+        reasonCode: null,
+        consent: null,
+        priceChange: -500,
+        arrearsMoved: 0,
+        aheadMoved: 0,
+        undoes: null,
+        undoneBy: null,
+        actor: 'amina@example.com',
+        approvalId: null,
+        requestedBy: null,
+        before: EXAMPLE_TERMS,
+        after: EXAMPLE_TERMS_AFTER,
+        createdAt: '2026-11-02T08:15:30.000Z',
+      },
+    ],
+  },
+);
+
+export const planChangeList = defineList(
+  {
+    id: { kind: 'id', column: 'c.id' },
+    accountId: { kind: 'id', column: 'c.account_id' },
+    version: { kind: 'integer', column: 'c.version' },
+    kind: { kind: 'enum', column: 'c.kind', values: PLAN_CHANGE_KINDS },
+    effectiveOn: { kind: 'date', column: 'c.effective_on' },
+    reasonCode: { kind: 'text', column: 'c.reason_code', nullable: true },
+    undone: { kind: 'boolean' },
+    createdAt: { kind: 'timestamp', column: 'c.created_at' },
+  },
+  {},
+);

@@ -1,0 +1,159 @@
+import { type Selectable, sql } from 'kysely';
+import type { Db, Tx } from '../../core/database/db.ts';
+import type { PlanChangeKind, PlanChanges } from '../../core/database/tables.ts';
+import { fetchPage } from '../../core/lists/page.ts';
+import type { ListPlan } from '../../core/lists/query.ts';
+import type { PlainDate } from '../../core/values/dates.ts';
+import type { Minor } from '../../core/values/money.ts';
+import type { AccountRow } from '../ledger/rules.ts';
+import { TERM_COLUMNS, type Terms, termColumns } from '../schedule/rules.ts';
+
+/** The columns of an account that a change can set. `before` and `after` of a change have them. */
+const RECORDED_COLUMNS = [
+  ...TERM_COLUMNS,
+  'payplan_id',
+  'total_minor',
+  'run_from',
+  'run_before_minor',
+  'restructured_kind',
+  'restructured_on',
+] as const satisfies (keyof AccountRow)[];
+
+export type RecordedTerms = Pick<AccountRow, (typeof RECORDED_COLUMNS)[number]>;
+
+export type PlanChangeRow = Omit<Selectable<PlanChanges>, 'before' | 'after' | 'body'> & {
+  before: RecordedTerms;
+  after: RecordedTerms;
+  body: { consent?: string };
+};
+
+/** A change with the names of its users, and with the undo of the change. */
+export type ListedPlanChange = PlanChangeRow & {
+  actor: string;
+  requester: string | null;
+  undone_by: number | null;
+};
+
+function recordedTermsOf(account: AccountRow): RecordedTerms {
+  return Object.fromEntries(RECORDED_COLUMNS.map((column) => [column, account[column]])) as RecordedTerms;
+}
+
+/** The new values of an account, which the transaction has locked. */
+export interface NewTerms extends Pick<AccountRow, 'payplan_id' | 'restructured_kind' | 'restructured_on'> {
+  terms: Terms;
+  /** The day on which the days of grace start again. Null: they do not. */
+  graceRestartsOn: PlainDate | null;
+}
+
+/** Sets the terms of an account that the transaction has locked. */
+export function updateTerms(tx: Tx, id: number, changed: NewTerms): Promise<AccountRow> {
+  const { terms, graceRestartsOn, payplan_id, restructured_kind, restructured_on } = changed;
+  return tx
+    .updateTable('accounts')
+    .set({
+      ...termColumns(terms),
+      // A trigger computes them for an account with runs.
+      ...(terms.runs === undefined && { run_from: null, run_before_minor: null }),
+      ...{ payplan_id, restructured_kind, restructured_on },
+      ...(graceRestartsOn !== null && { reprieved_on: graceRestartsOn }),
+      plan_version: sql`plan_version + 1`,
+      updated_at: sql`business_now()`,
+    })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+export interface NewPlanChangeRow {
+  kind: PlanChangeKind;
+  effectiveOn: PlainDate;
+  reason: string | null;
+  reasonCode: string | null;
+  body: object;
+  before: AccountRow;
+  after: AccountRow;
+  priceChangeMinor: Minor;
+  arrearsMovedMinor: Minor;
+  aheadMovedMinor: Minor;
+  undoes: number | null;
+  actorUserId: number | null;
+  apiKeyId: number | null;
+  approvalId: number | null;
+}
+
+/** @returns the id of the change. */
+export async function insertPlanChange(tx: Tx, change: NewPlanChangeRow): Promise<number> {
+  const { before, after } = change;
+  const { id } = await tx
+    .insertInto('plan_changes')
+    .values({
+      account_id: after.id,
+      version: after.plan_version,
+      kind: change.kind,
+      effective_on: change.effectiveOn,
+      reason: change.reason,
+      reason_code: change.reasonCode,
+      body: JSON.stringify(change.body),
+      before: JSON.stringify(recordedTermsOf(before)),
+      after: JSON.stringify(recordedTermsOf(after)),
+      price_change_minor: change.priceChangeMinor,
+      arrears_moved_minor: change.arrearsMovedMinor,
+      ahead_moved_minor: change.aheadMovedMinor,
+      undoes: change.undoes,
+      actor_user_id: change.actorUserId,
+      api_key_id: change.apiKeyId,
+      approval_id: change.approvalId,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  return id;
+}
+
+const UNDO = sql`left join plan_changes n on n.undoes = c.id`;
+
+const SELECT = sql<ListedPlanChange>`
+  select c.*, coalesce(u.email, 'api key ' || k.name, 'system') as actor,
+    coalesce(r.email, 'api key ' || q.name) as requester, n.id as undone_by
+  from plan_changes c ${UNDO}
+    left join users u on u.id = c.actor_user_id left join api_keys k on k.id = c.api_key_id
+    left join approvals p on p.id = c.approval_id
+    left join users r on r.id = p.requested_by left join api_keys q on q.id = p.api_key_id`;
+
+export async function getPlanChange(db: Db | Tx, id: number): Promise<ListedPlanChange> {
+  const { rows } = await sql<ListedPlanChange>`${SELECT} where c.id = ${id}`.execute(db);
+  if (!rows[0]) throw new Error(`The change ${id} of a plan does not exist.`);
+  return rows[0];
+}
+
+/** The change that an undo would undo: the newest that is not undone, and neither an undo nor a payoff nor an import. */
+export async function findChangeToUndo(db: Db | Tx, accountId: number): Promise<PlanChangeRow | undefined> {
+  const { rows } = await sql<PlanChangeRow>`
+    select c.* from plan_changes c ${UNDO}
+    where c.account_id = ${accountId} and c.kind not in ('undo', 'payoff', 'imported') and n.id is null
+    order by c.id desc limit 1`.execute(db);
+  return rows[0];
+}
+
+/**
+ * The months without instalments of the newest revision that is not undone.
+ * @returns undefined if there is none, or if the pay plan was changed after it.
+ */
+export async function findRevisedMonths(tx: Tx, accountId: number): Promise<number[] | undefined> {
+  const { rows } = await sql<{ kind: PlanChangeKind; months: number[] | null }>`
+    select c.kind, c.body->'monthsWithoutDues' as months from plan_changes c ${UNDO}
+    where c.account_id = ${accountId} and c.kind in ('revision', 'sale_correction') and n.id is null
+    order by c.id desc limit 1`.execute(tx);
+  const [newest] = rows;
+  return newest?.kind === 'revision' ? (newest.months ?? []) : undefined;
+}
+
+/** @param accountId - limits the list to the changes of an account. */
+export function listPlanChanges(db: Db, plan: ListPlan, accountId?: number) {
+  return fetchPage<ListedPlanChange>(db, plan, {
+    computed: { undone: sql`(n.id is not null)` },
+    select: SELECT,
+    from: sql`from plan_changes c ${UNDO}`,
+    where: accountId === undefined ? [] : [sql<boolean>`c.account_id = ${accountId}`],
+    byKey: accountId !== undefined,
+  });
+}

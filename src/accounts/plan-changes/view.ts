@@ -1,0 +1,120 @@
+import { amountOf, type Currency } from '../../core/context.ts';
+import { okList, type Page } from '../../core/http/envelope.ts';
+import type { PlainDate } from '../../core/values/dates.ts';
+import { type Minor, maxMinor } from '../../core/values/money.ts';
+import { formatAccountNumber } from '../account-number-rules.ts';
+import type { AccountRow } from '../ledger/rules.ts';
+import { balanceOf } from '../ledger/rules.ts';
+import { completionDate, datedRuns, position, type Terms, termsOf, totalOf } from '../schedule/rules.ts';
+import { dueRuleOf } from '../status/rules.ts';
+import { restructuredOf, toPaymentState } from '../view.ts';
+import type { RequestedKind } from './schema.ts';
+import type { ListedPlanChange, RecordedTerms } from './store.ts';
+
+export function planChangesFound(page: Page<ListedPlanChange>, currency: Currency) {
+  const rows = page.rows.map((row) => toPlanChange(row, currency));
+  return okList({ ...page, rows }, 'Changes of plans found.');
+}
+
+export function toPlanChange(row: ListedPlanChange, currency: Currency) {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    accountNumber: formatAccountNumber(row.account_id),
+    currency: currency.code,
+    version: row.version,
+    kind: row.kind,
+    effectiveOn: row.effective_on,
+    reason: row.reason,
+    reasonCode: row.reason_code,
+    consent: row.body.consent ?? null,
+    priceChange: amountOf(row.price_change_minor, currency),
+    arrearsMoved: amountOf(row.arrears_moved_minor, currency),
+    aheadMoved: amountOf(row.ahead_moved_minor, currency),
+    undoes: row.undoes,
+    undoneBy: row.undone_by,
+    actor: row.actor,
+    approvalId: row.approval_id,
+    requestedBy: row.requester,
+    before: toTerms(termsOf(row.before), currency),
+    after: toTerms(termsOf(row.after), currency),
+    createdAt: row.created_at,
+  };
+}
+
+function toTerms(terms: Terms, currency: Currency) {
+  return {
+    deposit: amountOf(terms.depositMinor, currency),
+    total: amountOf(totalOf(terms), currency),
+    instalmentCount: terms.instalmentCount,
+    completionDate: completionDate(terms),
+  };
+}
+
+function toRuns(terms: Terms, currency: Currency) {
+  return datedRuns(terms).map(({ count, amountMinor, first, last }) => ({
+    count,
+    amount: amountOf(amountMinor, currency),
+    firstDueDate: first,
+    lastDueDate: last,
+  }));
+}
+
+/** What a change would do. */
+export interface ShownEffect {
+  kind: RequestedKind;
+  readsPaid: boolean;
+  needsApproval: boolean;
+  terms: Terms;
+  restructured: Pick<RecordedTerms, 'restructured_kind' | 'restructured_on'>;
+  priceChangeMinor: Minor;
+  arrearsMovedMinor: Minor;
+  aheadMovedMinor: Minor;
+  undoes: number | null;
+}
+
+export function toShownPlanChange(
+  account: AccountRow,
+  effect: ShownEffect,
+  currency: Currency,
+  day: PlainDate,
+) {
+  return {
+    accountId: account.id,
+    accountNumber: formatAccountNumber(account.id),
+    currency: currency.code,
+    kind: effect.kind,
+    version: account.plan_version,
+    paid: amountOf(account.paid_minor, currency),
+    readsPaid: effect.readsPaid,
+    needsApproval: effect.needsApproval,
+    priceChange: amountOf(effect.priceChangeMinor, currency),
+    arrearsMoved: amountOf(effect.arrearsMovedMinor, currency),
+    aheadMoved: amountOf(effect.aheadMovedMinor, currency),
+    undoes: effect.undoes,
+    before: toEffect(account, termsOf(account), account, currency, day),
+    after: toEffect(account, effect.terms, effect.restructured, currency, day),
+  };
+}
+
+/** The account on a day, with these terms. */
+function toEffect(
+  { status, paid_minor }: AccountRow,
+  terms: Terms,
+  restructured: ShownEffect['restructured'],
+  currency: Currency,
+  day: PlainDate,
+) {
+  const paidMinor = BigInt(paid_minor);
+  const totalMinor = totalOf(terms);
+  const state = position(terms, { paidMinor, today: day, ...dueRuleOf(status) });
+  return {
+    ...toTerms(terms, currency),
+    runs: toRuns(terms, currency),
+    ...toPaymentState(state, currency),
+    arrears: amountOf(state.arrearsMinor, currency),
+    balance: amountOf(balanceOf({ status, totalMinor, paidMinor }), currency),
+    credit: amountOf(maxMinor(paidMinor - totalMinor, 0n), currency),
+    restructured: restructuredOf(restructured),
+  };
+}
