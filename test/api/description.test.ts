@@ -297,6 +297,10 @@ describe.each([DAY, LATER_DAY])('sent in their order on %s, the examples', (day)
       .insertInto('balance_gaps')
       .values({ provider: 'mobilemoney', short_code: '600638', difference_minor: 800n, ...gap })
       .execute();
+    // The examples only show what a change would do, because an answer that does it has another status.
+    const correction = { kind: 'price_correction', amount: 1, reason: 'A test', confirm: { version: 0 } };
+    const changed = await service.call('POST', '/accounts/1/plan-changes', correction);
+    expect(changed.status, changed.text).toBe(201);
     const reads = description.operations.filter(
       ({ name }) => ![...STORY, ...ENDINGS, ...BROWSER].includes(name),
     );

@@ -67,6 +67,9 @@ beforeAll(async () => {
   await done('POST', `/customers/${customer.id}/notes/${note.id}/hide`, { reason: long(500) });
   for (let n = 1; n < 12; n++) await newAccount(service, { customerId: customer.id });
   await done('PUT', `/accounts/${account.id}`, { status: 'suspended', reason: long(500) });
+  await done('POST', `/accounts/${account.id}/plan-changes`, {
+    ...{ kind: 'price_rise', amount: 1, consent: long(500), reason: long(500), confirm: { version: 0 } },
+  });
 
   const employee = await done('POST', '/employees', { name: long(200) });
   await done('POST', '/users', {
@@ -102,9 +105,6 @@ beforeAll(async () => {
   });
   const reversed = await pay(service, account.id, 1, { transactionRef: long(99) });
   await done('POST', `/payments/${reversed.id}/reverse`, { reason: long(500) });
-  await done('POST', `/accounts/${account.id}/plan-changes`, {
-    ...{ kind: 'price_rise', amount: 1, consent: long(500), reason: long(500), confirm: { version: 0 } },
-  });
   await done('POST', `/accounts/${account.id}/credit/refund`, {
     amount: 1,
     reason: long(500),

@@ -150,13 +150,7 @@ export const NewPlanChange = Type.Object(
     title: 'NewPlanChange',
     examples: [
       { kind: 'discount', amount: 500, reason: 'The lamp came late' },
-      {
-        kind: 'discount',
-        amount: 500,
-        reason: 'The lamp came late',
-        confirm: { version: 0, paid: 3600 },
-      },
-      { kind: 'deferral', from: '2026-12-14', periods: 2, arrears: 'behind', reason: 'Ill' },
+      { kind: 'price_correction', amount: 300, reason: 'The price of last month' },
     ],
   },
 );
