@@ -432,6 +432,32 @@ describe('an approval', () => {
     expect(ended).toMatchObject({ status: 'obsolete', changedFacts: ['planVersion'] });
   });
 
+  it.each(['approving it', 'a job'])(
+    'is obsolete once its first new date has come: %s ends it',
+    async (by) => {
+      const { id } = await account();
+      const requested = await request(id, {
+        ...{ kind: 'deferral', from: '2026-11-09', periods: 1, reason: 'a test', confirm: { version: 0 } },
+      });
+      // The price stays, so the balance decides.
+      expect(requested).toMatchObject({ amount: 22_800, facts: { planVersion: 0, paid: null } });
+      setToday(service, '2026-11-09');
+      if (by === 'a job') await runJobs(service);
+      else {
+        const refusal = await approve(requested.id);
+        expect(refusal.status, refusal.text).toBe(409);
+        expect(refusal.body.error.details.fields).toEqual([
+          { path: 'from', message: 'was possible until 2026-11-08, and today is 2026-11-09' },
+        ]);
+      }
+      expect(await dataOf(service.call('GET', `/approvals/${requested.id}`))).toMatchObject({
+        status: 'obsolete',
+      });
+      expect(await changesOf(id)).toEqual([]);
+      setToday(service, DAY);
+    },
+  );
+
   it('is obsolete if the account can no longer be changed', async () => {
     const { id } = await account();
     const requested = await request(id, {
@@ -470,5 +496,274 @@ describe('the rights', () => {
     const { id } = await account();
     const answer = await send(id, { kind: 'discount', amount: 1 }, { token: await service.tokenOf(role) });
     expect(answer.status).toBe(status);
+  });
+});
+
+/** An account of the weekly demo plan that is activated on 5 October: instalments of 400 from 12 October on. */
+const earlier = () => newAccount(service, { activationDate: '2026-10-05' });
+
+describe('each kind of change', () => {
+  const kinds: [
+    string,
+    { paid: number; body: object; effect: object; after: object; first?: [string, number] },
+  ][] = [
+    [
+      'deferral by periods moves each instalment to the date of a later one',
+      {
+        paid: 3_600,
+        body: { kind: 'deferral', from: '2026-11-09', periods: 2 },
+        effect: { readsPaid: false, priceChange: 0, arrearsMoved: 0, aheadMoved: 0 },
+        after: {
+          ...{ total: 22_800, instalmentCount: 52, completionDate: '2027-10-18', arrears: 0 },
+          ...{ nextDueDate: '2026-11-23', restructured: { kind: 'deferral', date: DAY } },
+        },
+      },
+    ],
+    [
+      'deferral by days moves each instalment by these days',
+      {
+        paid: 3_600,
+        body: { kind: 'deferral', from: '2026-11-09', days: 3 },
+        effect: { readsPaid: false, priceChange: 0 },
+        after: { completionDate: '2027-10-07', nextDueDate: '2026-11-12' },
+      },
+    ],
+    [
+      'deferral with the arrears moves them behind the last instalment',
+      {
+        paid: 2_400,
+        body: { kind: 'deferral', from: '2026-11-09', periods: 2, arrears: 'behind' },
+        effect: { readsPaid: true, priceChange: 0, arrearsMoved: 1_200 },
+        after: {
+          ...{ total: 22_800, instalmentCount: 52, completionDate: '2027-11-08', arrears: 0 },
+          ...{ nextDueDate: '2026-11-23', daysPastDue: 0 },
+        },
+      },
+    ],
+    [
+      'revision spreads what is not yet due over the count of instalments',
+      {
+        paid: 3_600,
+        body: {
+          ...{ kind: 'revision', firstDueDate: '2026-12-05', instalmentCount: 10 },
+          ...{ frequency: 'monthly', monthsWithoutDues: [5, 6] },
+        },
+        effect: { readsPaid: true, priceChange: 0, aheadMoved: 0 },
+        after: {
+          ...{ total: 22_800, instalmentCount: 14, completionDate: '2027-11-05' },
+          ...{
+            nextDueDate: '2026-12-05',
+            nextDueAmount: 1_920,
+            restructured: { kind: 'revision', date: DAY },
+          },
+        },
+      },
+    ],
+    [
+      'revision makes what was paid ahead an instalment of today',
+      {
+        paid: 4_000,
+        body: {
+          ...{ kind: 'revision', firstDueDate: '2026-12-05', instalmentAmount: 1_000, frequency: 'monthly' },
+        },
+        effect: { aheadMoved: 400, arrearsMoved: 0 },
+        // The instalment of today is 400 + 400.
+        after: { total: 22_800, instalmentCount: 23, nextDueDate: '2026-12-05', nextDueAmount: 1_000 },
+      },
+    ],
+    [
+      'revision with the arrears spreads them, too',
+      {
+        paid: 2_000,
+        body: {
+          ...{ kind: 'revision', firstDueDate: '2026-12-05', instalmentCount: 10, frequency: 'monthly' },
+          arrears: 'move',
+        },
+        effect: { arrearsMoved: 1_600, aheadMoved: 0 },
+        after: { arrears: 0, instalmentCount: 10, nextDueAmount: 2_080, total: 22_800 },
+      },
+    ],
+    [
+      'revision to harvests has an instalment after each',
+      {
+        paid: 3_600,
+        body: {
+          ...{ kind: 'revision', firstDueDate: '2026-12-05' },
+          harvest: {
+            entries: [
+              { month: 3, day: 15, shareBasisPoints: 6_000 },
+              { month: 9, day: 30, shareBasisPoints: 4_000 },
+            ],
+            ...{ cycles: 2, leadDays: 0 },
+          },
+        },
+        effect: { priceChange: 0 },
+        after: { total: 22_800, instalmentCount: 8, nextDueDate: '2027-03-15', nextDueAmount: 5_760 },
+      },
+    ],
+    [
+      'discount cuts the last instalments',
+      {
+        paid: 3_600,
+        body: { kind: 'discount', amount: 900 },
+        effect: { readsPaid: true, priceChange: -900 },
+        after: { total: 21_900, instalmentCount: 50, completionDate: '2027-09-20', restructured: null },
+      },
+    ],
+    [
+      'price correction cuts the last instalments',
+      {
+        paid: 3_600,
+        body: { kind: 'price_correction', amount: 900 },
+        effect: { readsPaid: false, priceChange: -900 },
+        after: { total: 21_900, instalmentCount: 50 },
+      },
+    ],
+    [
+      'price rise appends instalments',
+      {
+        paid: 3_600,
+        body: { kind: 'price_rise', amount: 900, consent: 'signed on 1 November' },
+        effect: { readsPaid: false, priceChange: 900 },
+        after: { total: 23_700, instalmentCount: 55, completionDate: '2027-10-25' },
+      },
+    ],
+  ];
+
+  it.each(kinds)('%s, and is undone to the same schedule', async (_what, { paid, body, effect, after }) => {
+    const { id } = await earlier();
+    await pay(service, id, paid);
+    const before = await scheduleOf(id);
+    const shown = await show(id, body);
+    expect(shown).toMatchObject({ ...effect, after });
+    const made = await dataOf(send(id, confirmed(body, shown)), 201);
+    const { runs, arrears, nextDueDate, restructured } = shown.after;
+    expect(await accountNow(service, id)).toMatchObject({
+      ...{ planVersion: 1, total: shown.after.total, arrears, nextDueDate, restructured },
+    });
+    expect(await show(id, { kind: 'undo' })).toMatchObject({ before: { runs }, undoes: made.id });
+    await undo(id);
+    expect(await scheduleOf(id)).toEqual(before);
+    expect(await accountNow(service, id)).toMatchObject({ planVersion: 2, restructured: null });
+  });
+
+  it('leaves books in balance', () => expectBooksToBalance(service.context));
+
+  it('of the sale takes the terms of another pay plan, from the same activation date', async () => {
+    const { id } = await account();
+    const before = await accountNow(service, id);
+    const schedule = await scheduleOf(id);
+    const plan = await dataOf(service.call('GET', '/payplans/1'));
+    const made = await change(id, { kind: 'sale_correction', payplanId: 1 });
+    expect(made.priceChange).toBe(plan.total - before.total);
+    const terms = ({ deposit, total, graceDays, payplanId, frequency }: Data) => ({
+      ...{ deposit, total, graceDays, payplanId, frequency },
+    });
+    expect(terms(await accountNow(service, id))).toEqual(terms({ ...plan, payplanId: 1 }));
+    await undo(id);
+    expect(terms(await accountNow(service, id))).toEqual(terms(before));
+    expect(await scheduleOf(id)).toEqual(schedule);
+    await expectBooksToBalance(service.context);
+  });
+
+  it('of the sale is refused once the first instalment has fallen due', async () => {
+    expect(await refused((await earlier()).id, { kind: 'sale_correction', payplanId: 1 })).toEqual(['kind']);
+  });
+
+  it('refuses a first date that is not after today', async () => {
+    const { id } = await earlier();
+    expect(await refused(id, { kind: 'deferral', from: DAY, periods: 1 })).toEqual(['from']);
+    const revision = { kind: 'revision', instalmentCount: 5, frequency: 'weekly' };
+    expect(await refused(id, { ...revision, firstDueDate: DAY })).toEqual(['firstDueDate']);
+  });
+
+  it('needs the consent of the customer for a price rise', async () => {
+    const { id } = await account();
+    const body = { kind: 'price_rise', amount: 100, reason: 'a test', confirm: { version: 0 } };
+    expect(await refused(id, body)).toEqual(['consent']);
+    const made = await dataOf(send(id, { ...body, consent: 'by phone on 1 November' }), 201);
+    expect(made).toMatchObject({ consent: 'by phone on 1 November', priceChange: 100 });
+  });
+
+  it('of an account with runs keeps the months without instalments of the newest revision', async () => {
+    const { id } = await account();
+    await change(id, {
+      ...{ kind: 'revision', firstDueDate: '2027-03-02', instalmentAmount: 4_000, frequency: 'monthly' },
+      monthsWithoutDues: [5, 6],
+    });
+    const { after } = await show(id, { kind: 'price_rise', amount: 4_000 });
+    // March, April, July, August, September and 800 in October; then 4,000 in November.
+    expect(after.runs.at(-1)).toMatchObject({ lastDueDate: '2027-11-02' });
+    await change(id, { kind: 'deferral', from: '2027-04-02', periods: 1 });
+    const dates = (await scheduleOf(id)).map(({ dueDate }: Data) => dueDate);
+    expect(dates.filter((date: string) => ['05', '06'].includes(date.slice(5, 7)))).toEqual([]);
+  });
+});
+
+describe('a series of changes', () => {
+  it('undone newest first leads back to the original schedule', async () => {
+    const { id } = await earlier();
+    await pay(service, id, 4_100);
+    const original = await scheduleOf(id);
+    const bodies = [
+      { kind: 'deferral', from: '2026-11-16', periods: 3 },
+      { kind: 'discount', amount: 650 },
+      { kind: 'revision', firstDueDate: '2026-12-01', instalmentCount: 7, frequency: 'monthly', every: 2 },
+      { kind: 'price_rise', amount: 1_000, consent: 'in writing' },
+      { kind: 'deferral', from: '2027-02-01', days: 10 },
+      { kind: 'price_correction', amount: 5_000 },
+    ];
+    const schedules = [original];
+    for (const body of bodies) {
+      await change(id, body);
+      schedules.push(await scheduleOf(id));
+    }
+    for (const expected of schedules.slice(0, -1).toReversed()) {
+      await undo(id);
+      expect(await scheduleOf(id)).toEqual(expected);
+    }
+    expect(await accountNow(service, id)).toMatchObject({ planVersion: 12, restructured: null });
+    await expectBooksToBalance(service.context);
+  });
+});
+
+describe('a late account', () => {
+  /** Suspended by the policy: 28 days late with 7 days of grace. */
+  async function suspended() {
+    const { id: payplanId } = await dataOf(
+      service.call('POST', '/payplans', {
+        ...{ name: `Suspending ${Math.random()}`, deposit: 0, instalmentAmount: 100, instalmentCount: 10 },
+        ...{ frequency: 'weekly', graceDays: 7, autoSuspend: true },
+      }),
+      201,
+    );
+    const { id } = await newAccount(service, { payplanId, activationDate: '2026-10-05' });
+    await runJobs(service);
+    expect(await accountNow(service, id)).toMatchObject({ status: 'suspended', daysPastDue: 21 });
+    return id;
+  }
+
+  it('is active again if a deferral ends its lateness', async () => {
+    const id = await suspended();
+    await change(id, { kind: 'deferral', from: '2026-11-09', periods: 1, arrears: 'behind' });
+    expect(await accountNow(service, id)).toMatchObject({
+      ...{ status: 'active', reason: 'plan changed: 0 days past due, 7 days of grace', arrears: 0 },
+      restructured: { kind: 'deferral', date: DAY },
+    });
+    await runJobs(service);
+    expect(await accountNow(service, id)).toMatchObject({ status: 'active' });
+    // After the undo the account is late again, and its days of grace begin today.
+    await undo(id);
+    await runJobs(service);
+    expect(await accountNow(service, id)).toMatchObject({ status: 'active', daysPastDue: 21 });
+    await expectBooksToBalance(service.context);
+  });
+
+  it('stays suspended after a change that leaves it late, and after its undo', async () => {
+    const id = await suspended();
+    await change(id, { kind: 'deferral', from: '2026-11-09', periods: 1 });
+    expect(await accountNow(service, id)).toMatchObject({ status: 'suspended', arrears: 400 });
+    await undo(id);
+    expect(await accountNow(service, id)).toMatchObject({ status: 'suspended' });
   });
 });
