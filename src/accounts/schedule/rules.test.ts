@@ -264,6 +264,8 @@ describe('equal instalments', () => {
     expect(isEqual([month('2024-01-31', 1, 12, { every: 2 })])).toBe(false);
     expect(isEqual([month('2024-02-29', 0, 2, { unit: 'day', every: 1 })])).toBe(false);
     expect(isEqual([month('2024-01-31', 1, 5), month('2024-01-31', 7, 7)])).toBe(false);
+    // One instalment, on the ordinary day, after which others would be a year apart.
+    expect(isEqual([month('2024-02-29', 0, 1, { every: 12 })])).toBe(false);
     expect(isEqual([month('2024-01-31', 1, 11), month('2024-01-31', 12, 1, { amountMinor: 9n })])).toBe(
       false,
     );
@@ -272,7 +274,9 @@ describe('equal instalments', () => {
   it('are never stored as runs', () => {
     fc.assert(
       fc.property(runTermsArb, (terms) => {
-        if (terms.runs) expect(naiveItems(terms)).not.toEqual(naiveItems({ ...terms, runs: undefined }));
+        // A last instalment of its own can be on an ordinary day, and continue in another rhythm.
+        if (terms.runs && terms.runs.at(-1)?.count !== 1)
+          expect(naiveItems(terms)).not.toEqual(naiveItems({ ...terms, runs: undefined }));
       }),
       RUNS,
     );

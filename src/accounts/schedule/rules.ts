@@ -15,8 +15,8 @@ import { type Minor, maxMinor, minMinor } from '../../core/values/money.ts';
 // activation date, which is computed from the columns of the terms. Other accounts store their runs. Payments cover the items in this
 // order, so the sum paid determines which items are paid. store.ts has the same rules in SQL.
 //
-// Only this folder, the changes of plans and the pay plans compute with deposits, instalments and periods. Other code asks the functions below, and reads
-// the terms only to show them.
+// Only this folder, the changes of plans and the pay plans compute with deposits, instalments and periods. Other code asks the functions
+// below, and reads the terms only to show them.
 
 /** The terms that an account copied from its pay plan, from its activation date on. */
 export interface Terms extends PlanTerms {

@@ -79,17 +79,20 @@ export function unitsBy({ anchor, unit }: Pick<Run, 'anchor' | 'unit'>, date: Pl
   return unit === 'month' ? wholeMonthsBetween(anchor, date) : daysBetween(anchor, date);
 }
 
-/** Whether the runs are equal instalments that begin one period after the activation date, in whatever runs they are written. */
+/**
+ * Whether the runs are equal instalments that begin one period after the activation date, in whatever runs they are written, and would
+ * continue in the same rhythm.
+ */
 export function areEqualInstalments(
   runs: readonly Run[],
   { frequency, activationDate }: { frequency: Frequency; activationDate: PlainDate },
 ): boolean {
-  const instalmentMinor = runs[0]?.amountMinor;
-  if (instalmentMinor === undefined) return false;
+  const [first, last] = [runs[0], runs.at(-1)];
   const rhythm = { anchor: activationDate, ...periodOf(frequency, 1) };
+  if (!first || !last || !hasPeriodOf(last, rhythm)) return false;
   let place = 1;
   return runs.every((run) => {
-    const isEqual = run.amountMinor === instalmentMinor && isInRhythm(run, { ...rhythm, place });
+    const isEqual = run.amountMinor === first.amountMinor && isInRhythm(run, { ...rhythm, place });
     place += run.count;
     return isEqual;
   });
@@ -97,12 +100,13 @@ export function areEqualInstalments(
 
 /** Whether the dues of a run are those of a rhythm from a place on. */
 export function isInRhythm(run: Run, rhythm: Pick<Run, 'anchor' | 'unit' | 'every' | 'place'>): boolean {
-  // Months keep the day of the anchor, so the same day in the first month does not make the same days in the next.
-  const hasSamePeriod =
-    run.unit === rhythm.unit &&
-    run.every === rhythm.every &&
-    (run.unit === 'day' || run.anchor.slice(8) === rhythm.anchor.slice(8));
-  return (run.count === 1 || hasSamePeriod) && dateInRun(run, 0) === dateInRun(rhythm, 0);
+  return (run.count === 1 || hasPeriodOf(run, rhythm)) && dateInRun(run, 0) === dateInRun(rhythm, 0);
+}
+
+/** Months keep the day of the anchor, so the same day in the first month does not make the same days in the next. */
+function hasPeriodOf(run: Run, { anchor, unit, every }: Pick<Run, 'anchor' | 'unit' | 'every'>): boolean {
+  const hasSameDay = unit === 'day' || run.anchor.slice(8) === anchor.slice(8);
+  return run.unit === unit && run.every === every && hasSameDay;
 }
 
 /** The date of due j of a run. */
