@@ -106,8 +106,46 @@ beforeAll(async () => {
   await bodyOf('POST', '/commissions/rules', { rateBasisPoints: 500 });
   const sale = { employeeId: 1, period: '2026-11', salesData: [{ accountId: account.id }] };
   ids.commission = (await bodyOf('POST', '/commissions/calculate', sale)).id;
+  await changePlans();
   await countCash();
 });
+
+/** Changes the plan of an account, undoes a change, and approves another. */
+async function changePlans(): Promise<void> {
+  const { id } = await newAccount(service);
+  ids.changed = id;
+  const finance = await service.signInAs('finance');
+  const limited = await startInstance(service, { APPROVAL_LIMIT: '1000' });
+  const change = async (version: number, body: object, { status = 201, token = service.adminToken } = {}) => {
+    const confirm = { version, paid: 0 };
+    const path = `/accounts/${id}/plan-changes`;
+    const answer = await limited.call('POST', path, { reason: 'A test', ...body, confirm }, { token });
+    expect(answer.status, answer.text).toBe(status);
+    return answer.body.data.id;
+  };
+  ids.discount = await change(0, { kind: 'discount', amount: 500 });
+  ids.correction1 = await change(1, { kind: 'price_correction', amount: 700 });
+  ids.undo = await change(2, { kind: 'undo' });
+  const token = finance;
+  const requested = await change(3, { kind: 'price_correction', amount: 1_500 }, { status: 202, token });
+  const approved = await limited.call('POST', `/approvals/${requested}/approve`, undefined, {
+    token: service.adminToken,
+  });
+  expect(approved.status, approved.text).toBe(200);
+  ids.approval = requested;
+  const deferral = { kind: 'deferral', from: '2026-11-16', periods: 1 };
+  const deferred = await startInstance(service);
+  const answer = await deferred.call(
+    'POST',
+    `/accounts/${id}/plan-changes`,
+    { ...deferral, reason: 'A test', confirm: { version: 4 } },
+    { token },
+  );
+  expect(answer.status, answer.text).toBe(201);
+  ids.deferral = answer.body.data.id;
+  await deferred.close();
+  await limited.close();
+}
 
 /** Counts the cash of the admin, takes a part to the bank, and settles a difference. */
 async function countCash(): Promise<void> {
@@ -451,6 +489,78 @@ const DAMAGES: [name: string, damage: string, named: Record<string, [table: stri
       values (:account, 'mobilemoney', '+254712000000', 100, 'paid', 'key', business_now(), false, 'NOBODY2', 'a test',
         business_now() - interval '2 hours')`,
     { reported_transactions: ['payment_requests', '1'] },
+  ],
+  [
+    'an account has other terms than after its newest change',
+    'update accounts set grace_days = grace_days + 1 where id = :changed',
+    { plan_versions: ['accounts', ':changed'] },
+  ],
+  [
+    'an account counts too many changes of its plan',
+    'update accounts set plan_version = plan_version + 1 where id = :changed',
+    { plan_versions: ['accounts', ':changed'] },
+  ],
+  [
+    'an account without changes counts one',
+    'update accounts set plan_version = 1 where id = :account',
+    { plan_versions: ['accounts', ':account'] },
+  ],
+  [
+    'an account does not name its newest deferral',
+    `update accounts set restructured_kind = null, restructured_on = null where id = :changed;
+     update plan_changes set after = jsonb_set(jsonb_set(after, '{restructured_kind}', 'null'), '{restructured_on}', 'null')
+     where id = :deferral`,
+    { plan_versions: ['accounts', ':changed'] },
+  ],
+  [
+    'the newest change of a plan is lost',
+    'delete from plan_changes where id = :deferral',
+    { plan_versions: ['accounts', ':changed'] },
+  ],
+  [
+    'a change of a plan has another number',
+    'update plan_changes set version = 9 where id = :undo',
+    { plan_changes: ['plan_changes', ':undo'] },
+  ],
+  [
+    'a change of a plan begins with other terms',
+    `update plan_changes set before = before || '{"grace_days": 99}' where id = :correction1`,
+    { plan_changes: ['plan_changes', ':correction1'] },
+  ],
+  [
+    'a change of a plan has another total than its instalments',
+    `update plan_changes set after = after || '{"total_minor": 1}' where id = :discount`,
+    { plan_changes: ['plan_changes', ':discount'] },
+  ],
+  [
+    'a change of a plan changes the price by another amount',
+    'update plan_changes set price_change_minor = price_change_minor - 1 where id = :discount',
+    { plan_changes: ['plan_changes', ':discount'], price_changes: ['accounts', ':changed'] },
+  ],
+  [
+    'an undo names an older change',
+    'update plan_changes set undoes = :discount where id = :undo',
+    { plan_changes: ['plan_changes', ':undo'] },
+  ],
+  [
+    'an undo leads to other terms',
+    `update plan_changes set after = after || '{"grace_days": 99}' where id = :undo`,
+    { plan_changes: ['plan_changes', ':undo'] },
+  ],
+  [
+    'a change of a plan names the approval of another account',
+    'update approvals set account_id = :account where id = :approval',
+    { plan_changes: ['plan_changes', '(select id from plan_changes where approval_id = :approval)'] },
+  ],
+  [
+    'the entries of a discount are lost',
+    `delete from ledger_entries where account_id = :changed and event = 'price_discounted'`,
+    { price_changes: ['accounts', ':changed'], balances_equal_ledger: ['accounts', ':changed'] },
+  ],
+  [
+    'a correction of the price was posted as a discount',
+    `update ledger_entries set event = 'price_discounted' where account_id = :changed and event = 'price_corrected'`,
+    { price_changes: ['accounts', ':changed'] },
   ],
   ['an approved request was not done', approval({ status: 'approved' }), { approvals: ['approvals', '900'] }],
   [

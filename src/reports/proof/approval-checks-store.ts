@@ -4,7 +4,7 @@ import type { Check } from './store.ts';
 /** The audit action that each approvable action writes. */
 const DONE_BY = sql`(values
   ('reverse_payment', 'payment.reverse'), ('correct_payment', 'payment.correct'), ('unassign_payment', 'payment.unassign'), ('refund_credit', 'credit.refund'),
-  ('transfer_credit', 'credit.transfer'), ('write_off_account', 'account.status'), ('cancel_account', 'account.status')
+  ('transfer_credit', 'credit.transfer'), ('write_off_account', 'account.status'), ('cancel_account', 'account.status'), ('change_plan', 'account.change_plan')
 ) as done_by (action, audited)`;
 
 export const APPROVAL_CHECKS: readonly Check[] = [

@@ -8,6 +8,7 @@ import { EVENT_CHECKS } from './event-checks-store.ts';
 import { INVOICE_CHECKS } from './invoice-checks-store.ts';
 import { LEDGER_CHECKS } from './ledger-checks-store.ts';
 import { PAYMENT_CHECKS } from './payment-checks-store.ts';
+import { PLAN_CHECKS } from './plan-checks-store.ts';
 import { SCHEDULE_CHECKS } from './schedule-checks-store.ts';
 import { type Finding, readClock, runCheck } from './store.ts';
 
@@ -16,6 +17,7 @@ export const CHECKS = [
   ...LEDGER_CHECKS,
   ...ACCOUNT_CHECKS,
   ...SCHEDULE_CHECKS,
+  ...PLAN_CHECKS,
   ...PAYMENT_CHECKS,
   ...INVOICE_CHECKS,
   ...COMMISSION_CHECKS,

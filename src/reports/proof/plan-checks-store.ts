@@ -1,0 +1,121 @@
+import { sql } from 'kysely';
+import type { Check } from './store.ts';
+
+/** The changes that an undo can undo. */
+const CAN_BE_UNDONE = sql`('deferral', 'revision', 'discount', 'price_correction', 'price_rise', 'sale_correction')`;
+
+/** The ledger event of each kind of change that can change a price. */
+const LEDGER_EVENTS = sql`(values
+  ('discount', 'price_discounted'), ('payoff', 'price_discounted'), ('price_correction', 'price_corrected'),
+  ('sale_correction', 'price_corrected'), ('price_rise', 'price_raised'), ('deferral', 'none'), ('revision', 'none'),
+  ('imported', 'none')) as posted (kind, event)`;
+
+/** The price of recorded terms: the deposit and all instalments. */
+const totalOf = (terms: 'before' | 'after') => {
+  const of = (field: string) => sql`(c.${sql.ref(terms)} ->> ${sql.lit(field)})::bigint`;
+  const values = (field: string) =>
+    sql`jsonb_array_elements_text(nullif(c.${sql.ref(terms)} -> ${sql.lit(field)}, 'null'))`;
+  return sql`(${of('deposit_minor')} + coalesce(
+    (select sum(r.count::bigint * r.amount::bigint) from rows from (${values('run_count')}, ${values('run_amount_minor')})
+      as r (count, amount)),
+    ${of('instalment_minor')} * ${of('instalment_count')}))`;
+};
+
+export const PLAN_CHECKS: readonly Check[] = [
+  {
+    name: 'plan_versions',
+    rule:
+      'Every account has the terms after the newest change of its plan, and its version is the number of changes. It names the newest ' +
+      'deferral or revision that is not undone.',
+    checked: sql`
+      select a.id, a.plan_version, coalesce(c.changes, 0) as changes, coalesce(c.last_version, 0) as last_version,
+        c.newest is not null and jsonb_populate_record(a, c.newest) is distinct from a as has_other_terms,
+        coalesce(a.restructured_kind || ' ' || a.restructured_on, 'none') as restructured,
+        coalesce(c.restructured, 'none') as expected_restructured
+      from accounts a left join (
+        select c.account_id, count(*) as changes, max(c.version) as last_version,
+          (array_agg(c.after order by c.id desc))[1] as newest,
+          (array_agg(c.kind || ' ' || c.effective_on order by c.id desc)
+            filter (where c.kind in ('deferral', 'revision') and u.id is null))[1] as restructured
+        from plan_changes c left join plan_changes u on u.undoes = c.id
+        group by c.account_id
+      ) c on c.account_id = a.id
+      where a.plan_version <> 0 or a.restructured_on is not null or c.account_id is not null`,
+    figures: sql`select count(*) as checked_row_count from checked`,
+    violations: sql`
+      select 'accounts', id, v.what, v.expected, v.found, null::date
+      from checked cross join lateral (values
+        ('plan_version', changes::text, plan_version::text),
+        ('newest version of its changes', changes::text, last_version::text),
+        ('terms', 'those after the newest change', case when has_other_terms then 'others'
+          else 'those after the newest change' end),
+        ('restructured', expected_restructured, restructured)
+      ) as v (what, expected, found)
+      where v.expected <> v.found`,
+  },
+  {
+    name: 'plan_changes',
+    rule:
+      'The changes of every plan are numbered without gaps, and each begins with the terms after the one before it. The price changes by ' +
+      'the difference of the totals, which are the sums of the deposit and all instalments. An undo restores the terms before the newest ' +
+      'change that was not undone. A change after an approval is the one that was approved.',
+    checked: sql`
+      select c.*, ${totalOf('before')} as sum_before, ${totalOf('after')} as sum_after,
+        lag(c.version, 1, 0) over account as version_before, lag(c.after) over account as terms_before,
+        u.account_id = c.account_id and u.kind in ${CAN_BE_UNDONE} and u.id < c.id and not exists (
+          select from plan_changes d left join plan_changes n on n.undoes = d.id and n.id < c.id
+          where d.account_id = c.account_id and d.id > u.id and d.id < c.id and d.kind in ${CAN_BE_UNDONE} and n.id is null
+        ) as undoes_newest,
+        u.before as undone_to,
+        p.action::text = 'change_plan' and p.status = 'approved' and p.account_id = c.account_id
+          and p.body ->> 'kind' = c.kind::text and p.decided_by is not distinct from c.actor_user_id as is_approved
+      from plan_changes c
+      left join plan_changes u on u.id = c.undoes
+      left join approvals p on p.id = c.approval_id
+      window account as (partition by c.account_id order by c.id)`,
+    figures: sql`
+      select count(*) as checked_row_count, sum(price_change_minor) as price_changes, sum(arrears_moved_minor) as arrears_moved
+      from checked`,
+    violations: sql`
+      select 'plan_changes', id, v.what, v.expected, v.found, effective_on
+      from checked cross join lateral (values
+        (version <> version_before + 1, 'version', (version_before + 1)::text, version::text),
+        (terms_before is distinct from before and terms_before is not null, 'terms before the change',
+          'those after the change before it', 'others'),
+        (sum_before <> (before ->> 'total_minor')::bigint, 'total before the change', sum_before::text, before ->> 'total_minor'),
+        (sum_after <> (after ->> 'total_minor')::bigint, 'total after the change', sum_after::text, after ->> 'total_minor'),
+        (price_change_minor <> sum_after - sum_before, 'price_change_minor', (sum_after - sum_before)::text,
+          price_change_minor::text),
+        (kind in ('deferral', 'revision') and price_change_minor <> 0, 'price_change_minor of a ' || kind, '0',
+          price_change_minor::text),
+        (undoes is not null and undoes_newest is not true, 'undone change', 'the newest that was not undone', 'another'),
+        (undoes is not null and undone_to is distinct from after, 'terms after the undo',
+          'those before the undone change', 'others'),
+        (approval_id is not null and is_approved is not true, 'approval', 'of this change', 'another, or none')
+      ) as v (is_broken, what, expected, found)
+      where v.is_broken`,
+  },
+  {
+    name: 'price_changes',
+    rule: 'On every day, the changes of the price of every account equal the entries in sales of their events.',
+    checked: sql`
+      select account_id, event, day, coalesce(c.amount, 0) as changed, coalesce(e.amount, 0) as posted
+      from (
+        select c.account_id, posted.event, c.effective_on as day, sum(c.price_change_minor) as amount
+        from plan_changes c left join plan_changes u on u.id = c.undoes
+          join ${LEDGER_EVENTS} on posted.kind = coalesce(u.kind, c.kind)::text
+        where c.price_change_minor <> 0
+        group by c.account_id, posted.event, c.effective_on
+      ) c
+      full join (
+        select account_id, event::text as event, value_date as day, -sum(amount_minor) as amount
+        from ledger_entries
+        where payment_id is null and credit_move_id is null and starts_with(event::text, 'price_') and ledger_account = 'sales'
+        group by account_id, event, value_date
+      ) e using (account_id, event, day)`,
+    figures: sql`select count(*) as checked_row_count, sum(changed) as changed, sum(posted) as posted from checked`,
+    violations: sql`
+      select 'accounts', account_id, 'entries of ' || event, changed::text, posted::text, day
+      from checked where changed <> posted`,
+  },
+];
