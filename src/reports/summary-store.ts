@@ -1,9 +1,13 @@
 import { type RawBuilder, sql } from 'kysely';
 import {
+  accountsOn,
+  changedAccountsOn,
   depositDueBy,
   instalmentsDueBy,
+  isAnyPlanChangedAfter,
   nextDueDateWith,
   paidToInstalments,
+  totalOn,
 } from '../accounts/schedule/store.ts';
 import { statusesIn } from '../accounts/status/rules.ts';
 import type { Context } from '../core/context.ts';
@@ -21,7 +25,7 @@ export async function isAnythingDatedAfter(tx: Tx, day: PlainDate): Promise<bool
     select exists (select from payments where payment_date > ${day}::date)
       or exists (select from credit_moves where value_date > ${day}::date)
       or exists (select from account_status_changes where changed_on > ${day}::date) as found`.execute(tx);
-  return rows[0]?.found ?? false;
+  return rows[0]?.found || (await isAnyPlanChangedAfter(tx, day));
 }
 
 /** The accounts of one status, product and bucket. Sums of money are texts, because they can be too large for an exact number. */
@@ -52,7 +56,8 @@ export interface SummaryFigures {
  * the start of the period, and the status changes since its end. For the current month, it reads only the accounts.
  *
  * docs/decisions/0010-reports.md has the formulas. A payment dated before its account was opened counts on the date of the payment.
- * Otherwise the figures of twelve months would not add up to the figure of the year.
+ * A sum over the period is its value at the end minus that at the end of the day before, each with the terms of its own day. Otherwise
+ * the figures of twelve months would not add up to the figure of the year.
  */
 export async function accountFigures(
   tx: Tx,
@@ -60,21 +65,23 @@ export async function accountFigures(
   { startDate, endDate }: ReportPeriod,
   days: ReportDays,
 ): Promise<SummaryFigures[]> {
-  const { asOf, before } = days;
+  const { asOf } = days;
   const startOf = (day: PlainDate) => startOfDayUtc(day, config.BUSINESS_TIMEZONE);
+  // Most periods have no changes of plans, and their statements do not read any.
+  const changes = await findChangedTerms(tx, days);
   // Without "offset '0'", PostgreSQL would inline a subquery and compute its columns again at each use. The quotes matter:
   // an unquoted 0 is cast, and after a cast the planner assumes that rows can be skipped and plans no parallel scan.
   const { rows } = await sql<SummaryFigures>`
-    with with_paid as (${accountsOf(startDate, days)}),
+    with with_paid as (${accountsOf(startDate, days, changes.end)}),
+    ${changes.termsBefore}
     with_dues as (
-      select product_id, activation_date, total_minor, created_at, paid_end, paid_before, existed, recorded_status,
+      select product_id, activation_date, a.total_minor, created_at, paid_end, paid_before, existed, recorded_status,
         ${nextDueDateWith(sql`paid_end`)} as due_date,
         ${depositDueBy(asOf)} as deposit_due,
         ${instalmentsDueBy(asOf)} as instalments_due,
-        ${instalmentsDueBy(before)} as instalments_due_before,
         ${paidToInstalments(sql`paid_end`)} as instalments_end,
-        ${paidToInstalments(sql`paid_before`)} as instalments_before
-      from with_paid a
+        ${changes.columnsBefore}
+      from with_paid a ${changes.join}
       offset '0'
     ),
     with_status as (
@@ -105,9 +112,12 @@ export async function accountFigures(
       coalesce(sum(greatest(0, total_minor - paid_end)) filter (where bucket is not null), 0)::text as outstanding,
       coalesce(sum(greatest(0, deposit_due + instalments_due - paid_end)) filter (where bucket is not null), 0)::text as arrears,
       count(*) filter (where is_opened) as opened,
-      coalesce(sum(total_minor) filter (where is_opened), 0)::text as opened_contract,
+      coalesce(sum(case when is_opened then total_minor when created_at < ${startOf(startDate)} then total_minor - total_before end),
+        0)::text as opened_contract,
       count(*) filter (where is_activated) as activated,
-      coalesce(sum(total_minor) filter (where is_activated), 0)::text as activated_contract,
+      coalesce(sum(case when is_activated then total_minor
+        when existed and activation_date < ${startDate}::date and status_then not in ${literalList(statusesIn('unsold'))}
+          then total_minor - total_before end), 0)::text as activated_contract,
       count(*) filter (where has_begun) as begun,
       sum(paid_end - paid_before)::text as collected,
       sum(instalments_end - instalments_before)::text as collected_instalments,
@@ -119,8 +129,37 @@ export async function accountFigures(
   return rows;
 }
 
-function accountsOf(startDate: PlainDate, days: ReportDays): RawBuilder<unknown> {
-  if (!days.isToday) return accountsAt(days);
+/** The parts of the statement that read changes of plans. Without changes after the days of the period, they read none. */
+async function findChangedTerms(tx: Tx, { asOf, before }: ReportDays) {
+  const end = (await isAnyPlanChangedAfter(tx, asOf)) ? accountsOn(asOf) : sql`accounts`;
+  if (!(await isAnyPlanChangedAfter(tx, before))) {
+    const columnsBefore = sql`
+      total_minor as total_before, ${instalmentsDueBy(before)} as instalments_due_before,
+      ${paidToInstalments(sql`paid_before`)} as instalments_before`;
+    return { end, termsBefore: sql``, columnsBefore, join: sql`` };
+  }
+  return {
+    end,
+    termsBefore: sql`terms_before as materialized (
+      select id, deposit_minor, total_minor, ${instalmentsDueBy(before)} as instalments_due
+      from ${changedAccountsOn(before)} a
+    ),`,
+    columnsBefore: sql`
+      coalesce(b.total_minor, a.total_minor) as total_before,
+      coalesce(b.instalments_due, ${instalmentsDueBy(before)}) as instalments_due_before,
+      case when b.id is null then ${paidToInstalments(sql`paid_before`)}
+        else ${paidToInstalments(sql`paid_before`, 'b')} end as instalments_before`,
+    join: sql`left join terms_before b on b.id = a.id`,
+  };
+}
+
+/** @param accounts - all accounts, with their terms on asOf. */
+function accountsOf(
+  startDate: PlainDate,
+  days: ReportDays,
+  accounts: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  if (!days.isToday) return accountsAt(days, accounts);
   return startDate === firstOfMonth(days.asOf) ? accountsThisMonth(startDate) : accountsToday(days.before);
 }
 
@@ -128,7 +167,7 @@ function accountsOf(startDate: PlainDate, days: ReportDays): RawBuilder<unknown>
  * All accounts, with the amounts paid by asOf (`paid_end`) and before the period (`paid_before`), and whether the account was opened
  * by asOf (`existed`). `recorded_status` is the status on asOf. `with_status` changes it to `completed` if all is paid.
  */
-function accountsAt({ asOf, before }: ReportDays): RawBuilder<unknown> {
+function accountsAt({ asOf, before }: ReportDays, accounts: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`
     select a.*,
       a.paid_minor - coalesce(r.after_end, 0) as paid_end,
@@ -141,7 +180,7 @@ function accountsAt({ asOf, before }: ReportDays): RawBuilder<unknown> {
           where h.account_id = a.id and h.to_status = 'completed' order by h.id desc limit 1)
         else a.status
       end as recorded_status
-    from accounts a
+    from ${accounts} a
     left join (
       select account_id, sum(amount_minor)::bigint as since_start,
         coalesce(sum(amount_minor) filter (where value_date > ${asOf}::date), 0)::bigint as after_end
@@ -200,11 +239,12 @@ export async function writeOffFigures(
   const { rows } = await sql<WriteOffs>`
     select
       count(*) filter (where written_off_on >= ${startDate}::date) as accounts,
-      coalesce(sum(greatest(0, total_minor - paid_then)) filter (where written_off_on >= ${startDate}::date), 0)::text
+      coalesce(sum(greatest(0, total_then - paid_then)) filter (where written_off_on >= ${startDate}::date), 0)::text
         as amount,
-      coalesce(sum(least(total_minor, paid_end) - least(total_minor, paid_before)), 0)::text as recovered
+      coalesce(sum(least(total_end, paid_end) - least(total_before, paid_before)), 0)::text as recovered
     from accounts a, lateral (
-      select
+      select ${totalOn(sql`a.written_off_on`)} as total_then, ${totalOn(sql`${asOf}::date`)} as total_end,
+        ${totalOn(sql`greatest(a.written_off_on, ${before}::date)`)} as total_before,
         a.paid_minor - coalesce(sum(amount_minor), 0) as paid_then,
         a.paid_minor - coalesce(sum(amount_minor) filter (where value_date > ${asOf}::date), 0) as paid_end,
         a.paid_minor - coalesce(sum(amount_minor) filter (where value_date > ${before}::date), 0) as paid_before

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import type { Db, Tx } from '../../core/database/db.ts';
 import type { Filter } from '../../core/lists/query.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 
@@ -19,9 +20,9 @@ export const instalmentsDueBy = (day: PlainDate): Sum =>
     else instalments_due_in_runs(${day}::date, a.run_from, a.run_anchor, a.run_unit, a.run_every, a.run_place, a.run_count,
       a.run_amount_minor, a.run_before_minor) end)`;
 
-/** The part of a sum paid that covers instalments. */
-export const paidToInstalments = (paidMinor: RawBuilder<unknown>): Sum =>
-  sql`paid_to_instalments(${paidMinor}, a.deposit_minor, a.total_minor)`;
+/** The part of a sum paid that covers instalments. @param terms - the alias of the table that has the terms. */
+export const paidToInstalments = (paidMinor: RawBuilder<unknown>, terms = 'a'): Sum =>
+  sql`paid_to_instalments(${paidMinor}, ${sql.ref(`${terms}.deposit_minor`)}, ${sql.ref(`${terms}.total_minor`)})`;
 
 /** The next due date that an account has with a sum paid. The stored date is right for the present sum of an account that is not closed. */
 export const nextDueDateWith = (paidMinor: RawBuilder<unknown>): RawBuilder<PlainDate | null> =>
@@ -30,6 +31,48 @@ export const nextDueDateWith = (paidMinor: RawBuilder<unknown>): RawBuilder<Plai
       then next_due_date(a.frequency, a.activation_date, a.deposit_minor, a.instalment_minor, a.total_minor, ${paidMinor})
     else next_due_date_in_runs(a.activation_date, a.total_minor, ${paidMinor}, a.run_anchor, a.run_unit, a.run_every,
       a.run_place, a.run_amount_minor, a.run_before_minor) end)`;
+
+/**
+ * Whether the terms of an account changed after a day. If not, the present terms of all accounts are those of the day, and statements
+ * about the day need not read the changes.
+ */
+export async function isAnyPlanChangedAfter(db: Db | Tx, day: PlainDate): Promise<boolean> {
+  const { rows } = await sql<{ found: boolean }>`
+    select exists (select from plan_changes where effective_on > ${day}::date) as found`.execute(db);
+  return rows[0]?.found ?? false;
+}
+
+/** A payoff that is undone counts on no day. */
+const COUNTS = sql`
+  not exists (select from plan_changes u where u.undoes = c.id and c.kind = 'payoff')
+  and not exists (select from plan_changes p where p.id = c.undoes and p.kind = 'payoff')`;
+
+/** The first change after a day of each account: the terms before it are those of the day. */
+const firstChangesAfter = (day: PlainDate) => sql`(
+  select distinct on (c.account_id) c.account_id, c.before
+  from plan_changes c where c.effective_on > ${day}::date and ${COUNTS}
+  order by c.account_id, c.id)`;
+
+/**
+ * The accounts that have other terms on a day than now, with their terms on the day. The next due date is null, because the stored one
+ * is that of the present terms.
+ */
+export const changedAccountsOn = (day: PlainDate): RawBuilder<unknown> => sql`(
+  select t.* from ${firstChangesAfter(day)} c join accounts a on a.id = c.account_id
+    cross join lateral jsonb_populate_record(a, c.before || '{"next_due_date": null}') t)`;
+
+/** All accounts, with their terms on a day. */
+export const accountsOn = (day: PlainDate): RawBuilder<unknown> => sql`(
+  select a.* from accounts a left join ${firstChangesAfter(day)} c on c.account_id = a.id where c.account_id is null
+  union all select * from ${changedAccountsOn(day)} changed)`;
+
+/** The price of an account on a day. @param day - the SQL of a date. */
+export const totalOn = (day: RawBuilder<unknown>): Sum => sql`(case
+  when a.plan_version = 0 then a.total_minor
+  else coalesce((
+    select (c.before ->> 'total_minor')::bigint from plan_changes c
+    where c.account_id = a.id and c.effective_on > ${day} and ${COUNTS}
+    order by c.id limit 1), a.total_minor) end)`;
 
 /** `paidUntil` of `position`, as a text for statements that are texts. */
 export const PAID_UNTIL = 'case when a.paid_minor >= a.deposit_minor then a.next_due_date - 1 end';
