@@ -135,3 +135,73 @@ describe('the summary of a past month', () => {
 
   it('leaves books in balance', () => expectBooksToBalance(service.context));
 });
+
+describe('the statement of a past month', () => {
+  it('is the same as on its last day, in spite of later changes', async () => {
+    for (const { id, month, made } of statements) {
+      const [from, to] = MONTHS[month] as [string, string];
+      const { status: _then, ...now } = await statement(id, from, to);
+      const { status: _present, ...then } = made;
+      expect(now).toEqual(then);
+    }
+  });
+
+  it('begins with the closing figures of the month before', () => {
+    for (const id of ids) {
+      const own = statements.filter((one) => one.id === id).map(({ made }) => made);
+      for (const [at, { opening }] of own.entries()) {
+        const { dueSoFar, owedInTotal } = own[at - 1]?.closing ?? { dueSoFar: 0, owedInTotal: 0 };
+        expect(opening).toEqual({ dueSoFar, owedInTotal });
+      }
+    }
+  });
+});
+
+describe('the statement of all months', () => {
+  it('shows each change as a row, with its reason', async () => {
+    const changes = async (id: number) =>
+      (await statement(id, '2026-01-01', '2026-06-30')).rows
+        .filter(({ type }: Data) => type === 'plan_change')
+        .map(({ date, description, due, charged, reason }: Data) => [
+          date,
+          description,
+          due,
+          charged,
+          reason,
+        ]);
+    const [deferred, discounted, , , , undone] = ids as [number, number, number, number, number, number];
+    expect(await changes(discounted)).toEqual([
+      ['2026-01-20', 'Discount of 1000.00', 0, -1_000, 'a test'],
+      ['2026-04-20', 'Discount of 500.00', 0, -500, 'a test'],
+      ['2026-05-20', 'Change of the instalments undone, price raised by 500.00', 0, 500, 'a test'],
+    ]);
+    // Until 20 February, the instalments of 19 January to 16 February had fallen due: 5 × 400. They are due later.
+    expect(await changes(deferred)).toEqual([
+      ['2026-02-20', 'Instalments deferred', -2_000, 0, 'a test'],
+      ['2026-05-20', 'Instalments deferred', 0, 0, 'a test'],
+    ]);
+    // The undo brings back the arrears of 19 January, and four instalments that were moved away from February.
+    expect(await changes(undone)).toEqual([
+      ['2026-01-20', 'Instalments deferred', -400, 0, 'a test'],
+      ['2026-02-20', 'Change of the instalments undone', 1_600, 0, 'a test'],
+    ]);
+  });
+
+  it('as CSV has the reasons and the ids of the changes', async () => {
+    const [, discounted] = ids;
+    const path = `/accounts/${discounted}/statement?from=2026-01-01&to=2026-06-30&format=csv`;
+    const { text } = await service.call('GET', path);
+    const [header, ...lines] = text.trim().split('\r\n');
+    expect(header).toMatch(/ledgerEventId,planChangeId,reason$/);
+    const changes = lines.filter((line: string) => line.includes(',plan_change,'));
+    expect(changes).toHaveLength(3);
+    expect(changes[0]).toMatch(/^2026-01-20,plan_change,"Discount of 1000.00",.*,\d+,"a test"$/);
+  });
+
+  it('as PDF is printed', async () => {
+    const path = `/accounts/${ids[1]}/statement?from=2026-01-01&to=2026-06-30&format=pdf`;
+    const { status, text } = await service.call('GET', path);
+    expect(status, text.slice(0, 300)).toBe(200);
+    expect(text.slice(0, 5)).toBe('%PDF-');
+  });
+});

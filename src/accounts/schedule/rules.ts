@@ -43,7 +43,7 @@ export const TERM_COLUMNS = [
   'run_amount_minor',
 ] as const satisfies (keyof Row<'accounts'>)[];
 
-type TermColumns = Pick<Row<'accounts'>, (typeof TERM_COLUMNS)[number]>;
+export type TermColumns = Pick<Row<'accounts'>, (typeof TERM_COLUMNS)[number]>;
 
 export function termsOf(row: TermColumns): Terms {
   return {

@@ -42,15 +42,15 @@ export async function isAnyPlanChangedAfter(db: Db | Tx, day: PlainDate): Promis
   return rows[0]?.found ?? false;
 }
 
-/** A payoff that is undone counts on no day. */
-const COUNTS = sql`
+/** Whether a change `c` counts: a payoff that is undone counts on no day. */
+export const CHANGE_COUNTS: RawBuilder<boolean> = sql`
   not exists (select from plan_changes u where u.undoes = c.id and c.kind = 'payoff')
   and not exists (select from plan_changes p where p.id = c.undoes and p.kind = 'payoff')`;
 
 /** The first change after a day of each account: the terms before it are those of the day. */
 const firstChangesAfter = (day: PlainDate) => sql`(
   select distinct on (c.account_id) c.account_id, c.before
-  from plan_changes c where c.effective_on > ${day}::date and ${COUNTS}
+  from plan_changes c where c.effective_on > ${day}::date and ${CHANGE_COUNTS}
   order by c.account_id, c.id)`;
 
 /**
@@ -71,7 +71,7 @@ export const totalOn = (day: RawBuilder<unknown>): Sum => sql`(case
   when a.plan_version = 0 then a.total_minor
   else coalesce((
     select (c.before ->> 'total_minor')::bigint from plan_changes c
-    where c.account_id = a.id and c.effective_on > ${day} and ${COUNTS}
+    where c.account_id = a.id and c.effective_on > ${day} and ${CHANGE_COUNTS}
     order by c.id limit 1), a.total_minor) end)`;
 
 /** `paidUntil` of `position`, as a text for statements that are texts. */

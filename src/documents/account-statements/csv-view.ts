@@ -1,4 +1,3 @@
-import { termsOf } from '../../accounts/schedule/rules.ts';
 import type { Currency } from '../../core/context.ts';
 import type { Language } from '../../core/http/fields.ts';
 import { BYTE_ORDER_MARK, csvLine, unquoted } from '../../core/values/csv.ts';
@@ -27,6 +26,8 @@ const COLUMNS = [
   'transactionRef',
   'reversedOn',
   'ledgerEventId',
+  'planChangeId',
+  'reason',
 ] as const;
 
 interface Line extends StatementFigures, Partial<Omit<Row, 'type' | 'covers' | keyof StatementFigures>> {
@@ -39,11 +40,10 @@ interface Line extends StatementFigures, Partial<Omit<Row, 'type' | 'covers' | k
 
 /** One line for each row, between a line with the opening figures and a line with the closing figures and sums. */
 export function statementCsv(
-  { account, accountNumber, period, statement }: AccountStatement,
+  { accountNumber, period, statement }: AccountStatement,
   currency: Currency,
   language: Language,
 ): string {
-  const terms = termsOf(account);
   const ends = describeEnds(language);
   const spelling = plainSpelling(currency.decimals, language);
   const amount = (minor: Minor) => ({ unquoted: minorToText(minor, currency.decimals) });
@@ -52,8 +52,8 @@ export function statementCsv(
     { ...statement.opening, date: period.from, type: 'opening', description: ends.opening },
     ...statement.rows.map((row) => ({
       ...row,
-      description: describeRow(row, terms, spelling),
-      covers: coverageOfRow(row, terms, spelling),
+      description: describeRow(row, spelling),
+      covers: coverageOfRow(row, spelling),
       source: sourceOf(row),
     })),
     {
@@ -86,6 +86,8 @@ export function statementCsv(
         source?.transactionRef ?? null,
         optional(source?.reversedOn),
         optional(source?.ledgerEventId),
+        optional(line.change?.id),
+        line.change?.reason ?? null,
       ]),
     ),
   ].join('');

@@ -1,4 +1,4 @@
-import { chargesOf, completionDate, hasEqualInstalments, termsOf } from '../../accounts/schedule/rules.ts';
+import { chargesOf, completionDate, hasEqualInstalments, totalOf } from '../../accounts/schedule/rules.ts';
 import type { Currency } from '../../core/context.ts';
 import type { Language } from '../../core/http/fields.ts';
 import { type Minor, printedAmount } from '../../core/values/money.ts';
@@ -19,9 +19,9 @@ export function statementDocument(
   lines: readonly Line[],
   language: Language,
 ) {
-  const { account, accountNumber, customer, productName, period, isToday, statement } = made;
+  const { accountNumber, customer, productName, period, isToday, statement } = made;
   const { decimals } = currency;
-  const terms = termsOf(account);
+  const { terms } = statement;
   const { instalments } = chargesOf(terms);
   const amount = (minor: Minor) => printedAmount(minor, decimals);
   const unlessZero = (minor: Minor) => (minor === 0n ? null : amount(minor));
@@ -34,10 +34,12 @@ export function statementDocument(
   const isDue = position.arrearsMinor > 0n;
   const spelling = printedSpelling(decimals, language);
   const describe = (rows: Line['rows']) =>
-    rows.length > 1 ? describeRows(rows, terms, spelling) : describeOne(rows[0]);
+    rows.length > 1 ? describeRows(rows, spelling) : describeOne(rows[0]);
   const describeOne = (row: Row) => ({
-    description: describeRow(row, terms, spelling),
-    detail: [row.money?.transactionRef, coverageOfRow(row, terms, spelling)].filter(Boolean).join(' · '),
+    description: describeRow(row, spelling),
+    detail: [row.change?.reason, row.money?.transactionRef, coverageOfRow(row, spelling)]
+      .filter(Boolean)
+      .join(' · '),
   });
   const toLine = ({ rows, dueMinor, paidMinor, after }: Line) => {
     const last = rows.at(-1) ?? rows[0];
@@ -74,7 +76,7 @@ export function statementDocument(
           ? []
           : instalments.map(({ count, amountMinor }) => ({ count, amount: amount(amountMinor) })),
       lastDate: completionDate(terms),
-      total: amount(BigInt(account.total_minor)),
+      total: amount(totalOf(terms)),
     },
     opening: figures(statement.opening),
     why: whyOf(made, language, decimals),
@@ -110,8 +112,8 @@ export function statementDocument(
 
 /** Why the customer owes the closing balance, in one sentence. */
 function whyOf(made: AccountStatement, language: Language, decimals: number): string {
-  const { account, status, period, isToday, statement } = made;
-  const explained = { terms: termsOf(account), status, paidMinor: statement.paidMinor };
+  const { status, period, isToday, statement } = made;
+  const explained = { terms: statement.terms, status, paidMinor: statement.paidMinor };
   const quote = quoteOf(explained, { date: period.to, amountMinor: null });
   return sayWhy(explainDebt(explained, quote, period.to), { date: period.to, isToday, decimals, language });
 }

@@ -1,6 +1,6 @@
 import { formatAccountNumber } from '../../accounts/account-number-rules.ts';
 import { type AccountRow, booksOf } from '../../accounts/ledger/rules.ts';
-import { hasEqualInstalments, type Terms, termsOf } from '../../accounts/schedule/rules.ts';
+import { hasEqualInstalments, type Terms, termsOf, totalOf } from '../../accounts/schedule/rules.ts';
 import { toPaymentState } from '../../accounts/view.ts';
 import { amountOf, type Currency } from '../../core/context.ts';
 import type { Language } from '../../core/http/fields.ts';
@@ -19,13 +19,12 @@ export function toStatement(
   currency: Currency,
   language: Language,
 ) {
-  const terms = termsOf(account);
+  const { rows, totals, position, terms } = statement;
   const amount = (minor: Minor) => amountOf(minor, currency);
   const figures = ({ dueSoFarMinor, owedInTotalMinor }: StatementFigures) => ({
     dueSoFar: amount(dueSoFarMinor),
     owedInTotal: amount(owedInTotalMinor),
   });
-  const { rows, totals, position } = statement;
   const spelling = plainSpelling(currency.decimals, language);
   return {
     accountId: account.id,
@@ -41,14 +40,14 @@ export function toStatement(
       instalmentCount: terms.instalmentCount,
       frequency: terms.frequency,
       hasEqualInstalments: hasEqualInstalments(terms),
-      total: amountOf(account.total_minor, currency),
+      total: amount(totalOf(terms)),
     },
     period,
     opening: figures(statement.opening),
     rows: rows.map((row) => ({
       date: row.date,
       type: row.type,
-      description: describeRow(row, terms, spelling),
+      description: describeRow(row, spelling),
       amount: amount(row.amountMinor),
       due: amount(row.dueMinor),
       charged: amount(row.chargedMinor),
@@ -56,9 +55,11 @@ export function toStatement(
       ...figures(row),
       item: row.item,
       covers: row.covers.map(({ amountMinor, ...cover }) => ({ ...cover, amount: amount(amountMinor) })),
-      coverRuns: row.item === null ? toCoverRuns(row, terms, currency) : [],
+      coverRuns: row.item === null ? toCoverRuns(row, row.terms, currency) : [],
       covered: row.item === null ? null : amount(coveredBy(row.covers)),
       credit: row.type === 'payment' || row.type === 'transfer_in' ? amount(row.creditMinor) : null,
+      planChangeId: row.change?.id ?? null,
+      reason: row.change?.reason ?? null,
       ...sourceOf(row),
     })),
     totals: {

@@ -17,6 +17,7 @@ import {
   type Row,
   readStatementPeriod,
   statementOf,
+  type TermsChange,
 } from './rules.ts';
 
 const day = (text: string) => text as PlainDate;
@@ -90,11 +91,16 @@ const historyArb = fc
         ledgerEventId: fc.integer({ min: 1, max: 25 }).map((n) => 2 * n + 1),
       }),
     ),
+    changes: fc.array(fc.record({ days: fc.integer({ min: 0, max: 150 }), terms: termsArb }), {
+      maxLength: 3,
+    }),
     from: fc.integer({ min: -60, max: 150 }),
     length: fc.integer({ min: 0, max: 200 }),
   })
-  .map(({ terms, payments, end, from, length }) => {
-    const opened = { type: 'opened' as const, date: terms.activationDate, amountMinor: totalMinor(terms) };
+  .map(({ terms: original, payments, end, changes: changed, from, length }) => {
+    const changes = changesOf(original, changed, end);
+    const terms = changes.at(-1)?.after ?? original;
+    const opened = { type: 'opened' as const, date: terms.activationDate, amountMinor: totalMinor(original) };
     const events: AccountEvent[] = [{ ...opened, ledgerEventId: 1 }];
     if (end) {
       const { type, ledgerEventId } = end;
@@ -107,8 +113,28 @@ const historyArb = fc
       return payment(i + 1, date, amountMinor, reversed === null ? null : addDays(date, reversed));
     });
     const period = { from: addDays(START, from), to: addDays(START, from + length) };
-    return { history: { terms, activated: true, events, money }, period };
+    return { history: { terms, changes, activated: true, events, money }, period };
   });
+
+/** Changes of the terms in the order of their days, none after a cancellation. All terms have one activation date. */
+function changesOf(
+  original: Terms,
+  changed: readonly { days: number; terms: Terms }[],
+  end: { type: string; days: number } | null,
+): TermsChange[] {
+  const last = end?.type === 'cancelled' ? end.days : Number.POSITIVE_INFINITY;
+  let before = original;
+  return changed
+    .filter(({ days }) => days <= last)
+    .sort((a, b) => a.days - b.days)
+    .map(({ days, terms: { activationDate, ...others } }, i) => {
+      const after = { ...others, activationDate: original.activationDate };
+      const date = addDays(original.activationDate, days);
+      const change: TermsChange = { id: i + 1, kind: 'revision', date, reason: 'a test', before, after };
+      before = after;
+      return change;
+    });
+}
 
 const sum = (rows: Row[], value: (row: Row) => bigint) => rows.reduce((total, row) => total + value(row), 0n);
 
@@ -165,7 +191,9 @@ describe('a statement', () => {
   it('shows the allocation of each payment on the payment and on the items', () => {
     fc.assert(
       fc.property(historyArb, ({ history, period }) => {
-        const all = statementOf(history, { from: day('2000-01-01'), to: period.to });
+        // Items that fell due before a change show the payments that cover them by the terms of their day.
+        const unchanged = { ...history, changes: [] };
+        const all = statementOf(unchanged, { from: day('2000-01-01'), to: period.to });
         const ofPayments = all.rows.filter(({ type }) => type === 'payment' || type === 'transfer_in');
         for (const row of ofPayments) {
           const covered = row.covers.reduce((total, { amountMinor }) => total + amountMinor, 0n);

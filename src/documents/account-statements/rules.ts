@@ -7,6 +7,7 @@ import {
   type Terms,
   totalOf,
 } from '../../accounts/schedule/rules.ts';
+import type { PlanChangeKind } from '../../core/database/tables.ts';
 import { invalid, invalidField } from '../../core/http/errors.ts';
 import { addDays, compareDates, earlier, type PlainDate } from '../../core/values/dates.ts';
 import { type Minor, maxMinor, minMinor } from '../../core/values/money.ts';
@@ -45,6 +46,7 @@ export const ROW_TYPES = [
   'opened',
   'deposit',
   'instalment',
+  'plan_change',
   'payment',
   'transfer_in',
   'transfer_out',
@@ -63,6 +65,17 @@ export interface AccountEvent {
   /** The amount sold, cancelled or written off. */
   amountMinor: Minor;
   ledgerEventId: number;
+}
+
+/** A change of the terms of the account. */
+export interface TermsChange {
+  id: number;
+  kind: PlanChangeKind;
+  /** The first day with the new terms. */
+  date: PlainDate;
+  reason: string | null;
+  before: Terms;
+  after: Terms;
 }
 
 export interface StatementFigures {
@@ -86,6 +99,9 @@ export interface Row extends StatementFigures {
   creditMinor: Minor;
   money: MoneyMove | null;
   event: AccountEvent | null;
+  change: TermsChange | null;
+  /** The terms of `item`, or of the items in `covers`. Others have the terms at the end of the period. */
+  terms: Terms;
 }
 
 export interface Statement {
@@ -95,6 +111,8 @@ export interface Statement {
   totals: { chargedMinor: Minor; dueMinor: Minor; paidMinor: Minor };
   /** The event that ended the account, if it ended in the period or before. */
   end: 'cancelled' | 'written_off' | null;
+  /** The terms at the end of the period. */
+  terms: Terms;
   /** The position at the end of the period. */
   position: Position;
   /** The unreversed payments and incoming transfers up to the end of the period, minus outgoing credit. */
@@ -104,7 +122,10 @@ export interface Statement {
 }
 
 interface AccountHistory {
+  /** The present terms. */
   terms: Terms;
+  /** All changes of the terms, in their order. */
+  changes?: readonly TermsChange[];
   /** Whether the account is activated at the end of the period. */
   activated: boolean;
   events: readonly AccountEvent[];
@@ -136,14 +157,15 @@ export function readStatementPeriod(
 export function statementOf(history: AccountHistory, period: StatementPeriod): Statement {
   const { from, to } = period;
   const known = knownBy(history, to);
-  const items = known.activated ? itemsWithin(known.terms, { from, to: known.lastDay }) : [];
+  const items = known.activated ? itemsOf(known, { from, to: known.lastDay }) : [];
   refuseTooMany(items.length + known.money.filter(({ date }) => isWithin(period, date)).length);
 
   const opening = figuresAt(known, addDays(from, -1));
-  const rows = rowsOf(known, entriesOf(known, items, period), opening, from);
+  const rows = rowsOf(known, entriesOf(known, items, period), opening, period);
   refuseTooMany(rows.length);
 
-  const { terms, activated, end, counted } = known;
+  const { activated, end, counted } = known;
+  const terms = known.termsOn(to);
   const closing = figuresAt(known, to);
   const paidMinor = sumOf(counted);
   const owed = closing.owedInTotalMinor;
@@ -157,6 +179,7 @@ export function statementOf(history: AccountHistory, period: StatementPeriod): S
       paidMinor: rows.reduce((sum, row) => sum + row.paidMinor, 0n),
     },
     end: end?.type ?? null,
+    terms,
     position: position(terms, { paidMinor, today: to, closed: end !== undefined, activated }),
     paidMinor,
     balanceMinor: maxMinor(owed, 0n),
@@ -184,13 +207,19 @@ export function coverageOf(terms: Terms, money: readonly MoneyMove[], isCancelle
 
 /** The history up to the end of a period, with derived values. */
 function knownBy(history: AccountHistory, to: PlainDate) {
-  const { terms, activated } = history;
+  const { terms, activated, changes = [] } = history;
+  const original = changes[0]?.before ?? terms;
   const events = history.events.filter(({ date }) => compareDates(date, to) <= 0);
   const end = events.find(isEnd);
   const money = history.money.filter(({ date }) => compareDates(date, to) <= 0).sort(compareMoney);
   return {
-    ...{ terms, activated, events, end, money },
-    total: totalOf(terms),
+    ...{ activated, events, end, money, original },
+    changes: changes.filter(({ date }) => compareDates(date, to) <= 0),
+    /** The terms at the end of a day. */
+    termsOn: (day: PlainDate) =>
+      changes.length === 0
+        ? terms
+        : (changes.findLast(({ date }) => compareDates(date, day) <= 0)?.after ?? original),
     counted: money.filter(({ reversedOn }) => reversedOn === null),
     reversed: history.money.filter(isReversed),
     /** The last day on which items can fall due. */
@@ -200,11 +229,30 @@ function knownBy(history: AccountHistory, to: PlainDate) {
 
 type Known = ReturnType<typeof knownBy>;
 
+interface Item extends ScheduledItem {
+  terms: Terms;
+}
+
+/** The items that fall due in a period, each by the terms before the changes of its day. */
+function itemsOf({ changes, termsOn }: Known, { from, to }: StatementPeriod): Item[] {
+  const items: Item[] = [];
+  let [start, terms] = [from, termsOn(addDays(from, -1))];
+  const addUntil = (last: PlainDate) => {
+    for (const item of itemsWithin(terms, { from: start, to: last })) items.push({ ...item, terms });
+  };
+  for (const { date, after } of changes) {
+    if (compareDates(date, from) < 0 || compareDates(date, to) > 0) continue;
+    addUntil(date);
+    [start, terms] = [addDays(date, 1), after];
+  }
+  addUntil(to);
+  return items;
+}
+
 /** The balances at the end of a day. */
-function figuresAt(
-  { terms, activated, total, events, end, counted }: Known,
-  day: PlainDate,
-): StatementFigures {
+function figuresAt({ activated, termsOn, events, end, counted }: Known, day: PlainDate): StatementFigures {
+  const terms = termsOn(day);
+  const total = totalOf(terms);
   const paid = sumOf(counted.filter(({ date }) => compareDates(date, day) <= 0));
   const isOpened = events.some(({ type, date }) => type === 'opened' && compareDates(date, day) <= 0);
   const ended = end !== undefined && compareDates(end.date, day) <= 0 ? end.type : undefined;
@@ -216,21 +264,22 @@ function figuresAt(
 }
 
 /** The order of the entries of one day. See `isAfter` for `afterEnd`. */
-const RANK = { opened: 0, item: 1, money: 2, end: 3, afterEnd: 4, reversal: 5 };
+const RANK = { opened: 0, item: 1, change: 2, money: 3, end: 4, afterEnd: 5, reversal: 6 };
 
 interface Entry {
   date: PlainDate;
   rank: number;
   event?: AccountEvent;
   money?: MoneyMove;
-  item?: ScheduledItem;
+  item?: Item;
+  change?: TermsChange;
   reversal?: boolean;
 }
 
 /** The entries of the period, in the order of date and rank. */
 function entriesOf(
-  { events, end, money, reversed }: Known,
-  items: readonly ScheduledItem[],
+  { events, end, money, reversed, changes }: Known,
+  items: readonly Item[],
   period: StatementPeriod,
 ): Entry[] {
   const entries: Entry[] = [
@@ -242,6 +291,7 @@ function entriesOf(
     })),
     ...reversed.map((one) => ({ date: one.reversedOn, rank: RANK.reversal, money: one, reversal: true })),
     ...items.map((item) => ({ date: item.date, rank: RANK.item, item })),
+    ...changes.map((change) => ({ date: change.date, rank: RANK.change, change })),
   ];
   return entries
     .filter(({ date }) => isWithin(period, date))
@@ -249,10 +299,18 @@ function entriesOf(
 }
 
 /** One row for each entry, with the balances after the entry. Money that recovers a written-off amount has a second row. */
-function rowsOf(known: Known, entries: readonly Entry[], opening: StatementFigures, from: PlainDate): Row[] {
-  const { terms, activated, total, end, counted } = known;
+function rowsOf(
+  known: Known,
+  entries: readonly Entry[],
+  opening: StatementFigures,
+  { from, to }: StatementPeriod,
+): Row[] {
+  const { activated, termsOn, end, counted } = known;
+  const closingTerms = termsOn(to);
   // If the account is cancelled, no item is covered.
-  const allocation = allocationOf(terms, end?.type === 'cancelled' ? [] : counted);
+  const allocationBy = onceFor((terms: Terms) =>
+    allocationOf(terms, end?.type === 'cancelled' ? [] : counted),
+  );
   const rows: Row[] = [];
   let paid = sumOf(counted.filter(({ date }) => compareDates(date, from) < 0));
   let { dueSoFarMinor, owedInTotalMinor } = opening;
@@ -261,6 +319,7 @@ function rowsOf(known: Known, entries: readonly Entry[], opening: StatementFigur
   for (const entry of entries) {
     if (entry.event) addEvent(entry.event);
     else if (entry.item) addItem(entry.item);
+    else if (entry.change) addChange(entry.change);
     else if (entry.money && entry.reversal)
       add({ type: 'reversal', date: entry.date, amountMinor: entry.money.amountMinor, money: entry.money });
     else if (entry.money) addMoney(entry.money);
@@ -270,8 +329,10 @@ function rowsOf(known: Known, entries: readonly Entry[], opening: StatementFigur
   function addEvent(event: AccountEvent): void {
     const { type, date } = event;
     const common = { type, date, amountMinor: event.amountMinor, event };
+    const terms = termsOn(date);
+    const total = totalOf(terms);
     const due = activated ? dueBy(terms, date) : 0n;
-    if (type === 'opened') add({ ...common, chargedMinor: total });
+    if (type === 'opened') add({ ...common, chargedMinor: totalOf(known.original) });
     else if (type === 'cancelled') add({ ...common, chargedMinor: -total, dueMinor: -due });
     else {
       isWrittenOff = true;
@@ -279,9 +340,22 @@ function rowsOf(known: Known, entries: readonly Entry[], opening: StatementFigur
     }
   }
 
-  function addItem({ index: item, date, amountMinor }: ScheduledItem): void {
+  function addItem({ index: item, date, amountMinor, terms }: Item): void {
     const type = item === 0 ? 'deposit' : 'instalment';
-    add({ type, date, amountMinor, dueMinor: amountMinor, item, covers: allocation.ofItem.get(item) ?? [] });
+    const covers = allocationBy(terms).ofItem.get(item) ?? [];
+    add({ type, date, amountMinor, dueMinor: amountMinor, item, covers, terms });
+  }
+
+  function addChange(change: TermsChange): void {
+    const { date, before, after } = change;
+    const chargedMinor = totalOf(after) - totalOf(before);
+    const dueWith = (terms: Terms) =>
+      isWrittenOff ? minMinor(paid, totalOf(terms)) : activated ? dueBy(terms, date) : 0n;
+    const amountMinor = chargedMinor < 0n ? -chargedMinor : chargedMinor;
+    add({
+      ...{ type: 'plan_change', date, amountMinor, chargedMinor, change },
+      dueMinor: dueWith(after) - dueWith(before),
+    });
   }
 
   function addMoney(one: MoneyMove): void {
@@ -291,13 +365,14 @@ function rowsOf(known: Known, entries: readonly Entry[], opening: StatementFigur
       return;
     }
     const paidMinor = signed(one);
+    const total = totalOf(termsOn(date));
     const recovered = minMinor(paid + paidMinor, total) - minMinor(paid, total);
     paid += paidMinor;
     if (isOut(one)) {
       add({ type, date, amountMinor, paidMinor, dueMinor: isWrittenOff ? recovered : 0n, money: one });
       return;
     }
-    const covers = allocation.ofMoney.get(one) ?? [];
+    const covers = allocationBy(closingTerms).ofMoney.get(one) ?? [];
     const creditMinor = amountMinor - coveredBy(covers);
     add({ type, date, amountMinor, paidMinor, covers, creditMinor, money: one });
     if (isWrittenOff && recovered > 0n) {
@@ -310,12 +385,22 @@ function rowsOf(known: Known, entries: readonly Entry[], opening: StatementFigur
     dueSoFarMinor += dueMinor - paidMinor;
     owedInTotalMinor += chargedMinor - paidMinor;
     rows.push({
-      ...{ item: null, covers: [], creditMinor: 0n, money: null, event: null },
+      ...{ item: null, covers: [], creditMinor: 0n, money: null, event: null, change: null },
+      terms: closingTerms,
       ...{ dueMinor, chargedMinor, paidMinor },
       ...row,
       ...{ dueSoFarMinor, owedInTotalMinor },
     });
   }
+}
+
+function onceFor<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
+  const made = new Map<Key, Value>();
+  return (key) => {
+    const value = made.get(key) ?? make(key);
+    made.set(key, value);
+    return value;
+  };
 }
 
 function isEnd(event: AccountEvent): event is AccountEvent & { type: 'cancelled' | 'written_off' } {

@@ -95,8 +95,18 @@ const StatementRow = Type.Object({
   transactionRef: Nullable(Type.String()),
   reversedOn: Nullable(DateText),
   ledgerEventId: Nullable(
-    Type.Integer({ description: 'The ledger event. Null for a due item, which is computed from the terms.' }),
+    Type.Integer({
+      description:
+        'The ledger event. Null for a due item, which is computed from the terms, and for a change of the terms.',
+    }),
   ),
+  planChangeId: Nullable(
+    Type.Integer({
+      description:
+        'Set for a change of the terms (plan_change): `due` is by how much more is due on its day, and `charged` by how much the price changed.',
+    }),
+  ),
+  reason: Nullable(Type.String({ description: 'The reason of a change of the terms.' })),
 });
 
 const example = {
@@ -134,6 +144,8 @@ const example = {
   transactionRef: 'RECEIPT-0001',
   reversedOn: null,
   ledgerEventId: 2,
+  planChangeId: null,
+  reason: null,
 };
 
 /** A payment or a credit move, with what it covers. The fields are those of a statement row. */
@@ -292,8 +304,8 @@ export const AccountStatement = Type.Object(
 export const StatementCsv = Type.Unsafe<string>({
   type: 'string',
   examples: [
-    'date,type,description,covers,due,charged,paid,dueSoFar,owedInTotal,amount,currency,accountNumber,paymentId,creditMoveId,transactionRef,reversedOn,ledgerEventId\r\n' +
-      '2026-11-02,payment,"Payment by Cash","deposit",0.00,0.00,2000.00,0.00,20800.00,2000.00,KES,ACC10000012,1,,"RECEIPT-0001",,2\r\n',
+    'date,type,description,covers,due,charged,paid,dueSoFar,owedInTotal,amount,currency,accountNumber,paymentId,creditMoveId,transactionRef,reversedOn,ledgerEventId,planChangeId,reason\r\n' +
+      '2026-11-02,payment,"Payment by Cash","deposit",0.00,0.00,2000.00,0.00,20800.00,2000.00,KES,ACC10000012,1,,"RECEIPT-0001",,2,,\r\n',
   ],
 });
 

@@ -1,12 +1,14 @@
 import { sql } from 'kysely';
 import type { AccountRow } from '../../accounts/ledger/rules.ts';
+import type { TermColumns } from '../../accounts/schedule/rules.ts';
+import { CHANGE_COUNTS } from '../../accounts/schedule/store.ts';
 import type { Db, Tx } from '../../core/database/db.ts';
 import { lookUp } from '../../core/database/statements.ts';
 import type { LedgerEvent } from '../../core/database/tables.ts';
 import type { Language } from '../../core/http/fields.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import type { MoneyMove } from './allocation-rules.ts';
-import type { StatementPeriod } from './rules.ts';
+import type { StatementPeriod, TermsChange } from './rules.ts';
 
 /** The customer and the product in the header of a statement. */
 export function findHeader(tx: Tx, account: AccountRow) {
@@ -44,6 +46,20 @@ export async function findAccountEvents(tx: Tx, accountId: number): Promise<Acco
       and (e.event in ('account_opened', 'account_cancelled') and e.ledger_account = 'sales'
         or e.event = 'account_written_off' and e.ledger_account = 'bad_debt')
     order by e.id`.execute(tx);
+  return rows;
+}
+
+interface TermsChangeRow extends Omit<TermsChange, 'before' | 'after'> {
+  before: TermColumns;
+  after: TermColumns;
+}
+
+/** The changes of the terms of an account, without payoffs that are undone. */
+export async function findTermsChanges(tx: Tx, accountId: number): Promise<TermsChangeRow[]> {
+  const { rows } = await sql<TermsChangeRow>`
+    select c.id, c.kind, c.effective_on as "date", c.reason, c.before, c.after
+    from plan_changes c where c.account_id = ${accountId} and ${CHANGE_COUNTS}
+    order by c.id`.execute(tx);
   return rows;
 }
 

@@ -21,6 +21,7 @@ import {
   type Statement,
   type StatementPeriod,
   statementOf,
+  type TermsChange,
 } from './rules.ts';
 import {
   type AccountEventRow,
@@ -29,6 +30,7 @@ import {
   findFirstPaymentDate,
   findHeader,
   findPayments,
+  findTermsChanges,
   type MoneyRow,
 } from './store.ts';
 
@@ -94,19 +96,21 @@ async function readHistory(context: Context, id: number, given: Partial<Statemen
     const events = eventRows.map((row) => toEvent(row, account));
     const period = readStatementPeriod(given, day, given.from ?? (await firstDayOf(tx, account, events)));
     const header = await findHeader(tx, account);
-    return { account, header, events, period, day, money: await moneyOf(tx, context, id, period) };
+    const changes = await changesOf(tx, account);
+    const money = await moneyOf(tx, context, id, period);
+    return { account, header, events, changes, period, day, money };
   });
 }
 
 /** @param period - that of the history, or one that begins later. */
 function statementFrom(
   context: Context,
-  { account, header, events, day, money }: History,
+  { account, header, events, changes, day, money }: History,
   period: StatementPeriod,
 ): AccountStatement {
   const present = statusOn(account.status, account.activation_date, period.to);
   const { activated } = dueRuleOf(present);
-  const statement = statementOf({ terms: termsOf(account), activated, events, money }, period);
+  const statement = statementOf({ terms: termsOf(account), changes, activated, events, money }, period);
   const isPast = compareDates(period.to, day) < 0 && activated;
   return {
     account,
@@ -136,6 +140,13 @@ export async function readCoverage(context: Context, account: AccountRow, limit:
   const money = [...payments, ...moves].map(toMoney);
   const rows = coverageOf(terms, money, isStatusIn(account.status, 'saleUndone')).slice(0, limit);
   return { rows, total: money.length };
+}
+
+/** The changes of the terms. Most accounts have none, and nothing is read for them. */
+async function changesOf(tx: Tx, account: AccountRow): Promise<TermsChange[]> {
+  if (account.plan_version === 0) return [];
+  const rows = await findTermsChanges(tx, account.id);
+  return rows.map((row) => ({ ...row, before: termsOf(row.before), after: termsOf(row.after) }));
 }
 
 async function firstDayOf(tx: Tx, account: AccountRow, events: AccountEvent[]): Promise<PlainDate> {

@@ -1,5 +1,6 @@
 import { formatAccountNumber } from '../../accounts/account-number-rules.ts';
-import { chargesOf, type Terms } from '../../accounts/schedule/rules.ts';
+import { chargesOf } from '../../accounts/schedule/rules.ts';
+import type { PlanChangeKind } from '../../core/database/tables.ts';
 import { unreachable } from '../../core/http/errors.ts';
 import type { Language } from '../../core/http/fields.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
@@ -9,6 +10,7 @@ import type { Row } from './rules.ts';
 
 // The texts of a statement. JSON, CSV and the printed document differ only in the format of dates and amounts. The texts are for the
 // customer, so they do not contain the reasons that staff enter for a reversal, a transfer, a refund, a cancellation or a write-off.
+// The reason of a change of the terms is shown beside the text.
 
 interface Spelling {
   language: Language;
@@ -57,6 +59,10 @@ interface Words {
   instalment(item: number | null, count: number): string;
   /** @param amount - the sum of the instalments, such as 415.00 or 7 × 60.00. */
   instalmentRun(first: number, last: number, count: number, amount: string): string;
+  /** The change of the terms. A price that rose or fell is `price`. */
+  planChange: Record<Exclude<PlanChangeKind, 'discount' | 'price_correction' | 'price_rise'>, string>;
+  discount(amount: string): string;
+  price: { lower(amount: string): string; higher(amount: string): string };
   payment(method: string): string;
   payments(count: number, methods: string): string;
   reversedPayment(method: string, date: string): string;
@@ -85,6 +91,19 @@ const WORDS: Record<Language, Words> = {
     deposit: 'Deposit',
     instalment: (item, count) => `Instalment ${item} of ${count}`,
     instalmentRun: (first, last, count, amount) => `Instalments ${first} to ${last} of ${count}: ${amount}`,
+    planChange: {
+      deferral: 'Instalments deferred',
+      revision: 'Instalments revised',
+      sale_correction: 'Pay plan corrected',
+      payoff: 'Discount for early payoff',
+      undo: 'Change of the instalments undone',
+      imported: 'Instalments changed before the import',
+    },
+    discount: (amount) => `Discount of ${amount}`,
+    price: {
+      lower: (amount) => `price lowered by ${amount}`,
+      higher: (amount) => `price raised by ${amount}`,
+    },
     payment: (method) => `Payment by ${method}`,
     payments: (count, methods) => `${count} payments by ${methods}`,
     reversedPayment: (method, date) => `Payment by ${method}, reversed on ${date}: does not count`,
@@ -113,6 +132,19 @@ const WORDS: Record<Language, Words> = {
     instalment: (item, count) => `Awamu ya ${item} kati ya ${count}`,
     instalmentRun: (first, last, count, amount) =>
       `Awamu ya ${first} hadi ${last} kati ya ${count}: ${amount}`,
+    planChange: {
+      deferral: 'Awamu zimeahirishwa',
+      revision: 'Awamu zimepangwa upya',
+      sale_correction: 'Mpango wa malipo umesahihishwa',
+      payoff: 'Punguzo la malipo ya mapema',
+      undo: 'Badiliko la awamu limetenguliwa',
+      imported: 'Awamu zilibadilishwa kabla ya kuletwa',
+    },
+    discount: (amount) => `Punguzo la ${amount}`,
+    price: {
+      lower: (amount) => `bei imepunguzwa kwa ${amount}`,
+      higher: (amount) => `bei imeongezwa kwa ${amount}`,
+    },
     payment: (method) => `Malipo kwa ${method}`,
     payments: (count, methods) => `Malipo ${count} kwa ${methods}`,
     reversedPayment: (method, date) => `Malipo kwa ${method}, yalibatilishwa ${date}: hayahesabiwi`,
@@ -141,7 +173,7 @@ export function describeEnds(language: Language): Pick<Words, 'opening' | 'closi
   return WORDS[language];
 }
 
-export function describeRow(row: Row, terms: Terms, { language, date, amount }: Spelling): string {
+export function describeRow(row: Row, { language, date, amount }: Spelling): string {
   const words = WORDS[language];
   const { type, money } = row;
   const rowAmount = amount(row.amountMinor);
@@ -152,7 +184,9 @@ export function describeRow(row: Row, terms: Terms, { language, date, amount }: 
     case 'deposit':
       return words.deposit;
     case 'instalment':
-      return words.instalment(row.item, chargesOf(terms).instalmentCount);
+      return words.instalment(row.item, chargesOf(row.terms).instalmentCount);
+    case 'plan_change':
+      return row.change ? describeChange(row.change.kind, row, words, amount) : '';
     case 'payment':
       return money?.reversedOn
         ? words.reversedPayment(method, date(money.reversedOn))
@@ -176,10 +210,23 @@ export function describeRow(row: Row, terms: Terms, { language, date, amount }: 
   }
 }
 
+function describeChange(
+  kind: PlanChangeKind,
+  { chargedMinor, amountMinor }: Row,
+  words: Words,
+  amount: Spelling['amount'],
+): string {
+  if (kind === 'discount') return words.discount(amount(amountMinor));
+  const price =
+    chargedMinor === 0n ? '' : words.price[chargedMinor < 0n ? 'lower' : 'higher'](amount(amountMinor));
+  if (kind === 'price_correction' || kind === 'price_rise')
+    return price.charAt(0).toUpperCase() + price.slice(1);
+  return [words.planChange[kind], price].filter(Boolean).join(', ');
+}
+
 /** The texts of several rows of one type in one line, such as `Instalments 3 to 9 of 289: 7 × 60.00`. */
 export function describeRows(
   rows: readonly [Row, ...Row[]],
-  terms: Terms,
   spelling: Spelling,
 ): { description: string; detail: string } {
   const words = WORDS[spelling.language];
@@ -191,7 +238,7 @@ export function describeRows(
       const amount = areEqual
         ? `${rows.length} × ${spelling.amount(first.amountMinor)}`
         : spelling.amount(rows.reduce((sum, { amountMinor }) => sum + amountMinor, 0n));
-      const { instalmentCount } = chargesOf(terms);
+      const { instalmentCount } = chargesOf(first.terms);
       return {
         description: words.instalmentRun(first.item ?? 0, last.item ?? 0, instalmentCount, amount),
         detail: coverageOfItems(rows, spelling),
@@ -201,7 +248,7 @@ export function describeRows(
       const methods = new Set(rows.map(({ money }) => String(money?.paymentMethod)));
       return {
         description: words.payments(rows.length, [...methods].join(', ')),
-        detail: coverageOfPayments(rows, terms, spelling),
+        detail: coverageOfPayments(rows, spelling),
       };
     }
     case 'recovery': {
@@ -226,15 +273,15 @@ function otherAccount(money: MoneyMove | null, words: Words): string {
 }
 
 /** Which items a payment covers, or how much of an item is paid. */
-export function coverageOfRow(row: Row, terms: Terms, spelling: Spelling): string {
-  return row.item === null ? coverageOfPayments([row], terms, spelling) : coverageOfItem(row, spelling);
+export function coverageOfRow(row: Row, spelling: Spelling): string {
+  return row.item === null ? coverageOfPayments([row], spelling) : coverageOfItem(row, spelling);
 }
 
 /** For example `deposit, instalments 1 to 3, 150.00 of instalment 4, 20.00 credit`. */
-function coverageOfPayments(rows: readonly Row[], terms: Terms, { language, amount }: Spelling): string {
+function coverageOfPayments(rows: readonly [Row, ...Row[]], { language, amount }: Spelling): string {
   const words = WORDS[language];
   const covers = rows.flatMap((row) => row.covers);
-  const parts = coverRuns(covers, terms).map(({ firstItem, lastItem, isWhole, amountMinor }) => {
+  const parts = coverRuns(covers, rows[0].terms).map(({ firstItem, lastItem, isWhole, amountMinor }) => {
     const name = firstItem === 0 ? words.depositPart : words.instalments(firstItem, lastItem);
     return isWhole ? name : words.part(amount(amountMinor), name);
   });

@@ -109,6 +109,7 @@ export const account = {
   'statementRow.opened': 'Account opened',
   'statementRow.deposit': 'Deposit due',
   'statementRow.instalment': 'Instalment due',
+  'statementRow.plan_change': 'Plan changed',
   'statementRow.payment': 'Payment',
   'statementRow.transfer_in': 'Credit received',
   'statementRow.transfer_out': 'Credit transferred',

@@ -109,6 +109,7 @@ export const account: Record<keyof typeof en, string> = {
   'statementRow.opened': 'Akaunti imefunguliwa',
   'statementRow.deposit': 'Malipo ya awali',
   'statementRow.instalment': 'Awamu',
+  'statementRow.plan_change': 'Mpango umebadilishwa',
   'statementRow.payment': 'Malipo',
   'statementRow.transfer_in': 'Salio la ziada limepokelewa',
   'statementRow.transfer_out': 'Salio la ziada limehamishwa',
