@@ -338,7 +338,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
       ),
       optional(
         'instalment_count',
-        instalmentCount,
+        { kind: 'count', min: 0, max: 10_000 },
         'The number of instalments of this account. Empty: that of schedule, or else that of the pay plan.',
       ),
       optional(
@@ -352,6 +352,17 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
         'For instalments that are not equal, or not one frequency apart: runs of equal instalments in the order of their dates, as a JSON array of objects with anchor (a date), unit (day or month), every, place, count and amount. Instalment j, from 0, of a run is due (place + j) × every units after the anchor. Then instalment is the first amount, and instalment_count the number of all instalments. Empty: the instalments of the pay plan if the columns from deposit to frequency are empty or repeat some of its terms; equal instalments if they have all four terms, or another one.',
       ),
       optional('grace_days', graceDays, 'The days of grace of this account. Empty: those of the pay plan.'),
+      optional(
+        'plan_changed_on',
+        date,
+        'For an account whose terms were changed since its sale: the first day with the present terms. The earlier terms are not imported.',
+      ),
+      optional(
+        'restructured',
+        { kind: 'choice', values: ['deferral', 'revision'] },
+        'How the instalments were last put off, if that was not undone.',
+      ),
+      optional('restructured_on', date, 'The first day after this change. Needed with restructured.'),
       optional(
         'status',
         status,

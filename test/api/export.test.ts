@@ -649,3 +649,93 @@ async function scheduleOf(one: TestService, externalId: string): Promise<string[
   const { items } = (await one.call('GET', `/accounts/${id}/schedule`)).body.data;
   return items.map((item: { dueDate: string; amount: number }) => `${item.dueDate} ${item.amount}`);
 }
+
+it('an export of accounts whose plans were changed is imported with the present terms, and exported again the same', async () => {
+  const source = await startServiceForTest();
+  const target = await startServiceForTest();
+  const jobs = startRequestJobs(target);
+  try {
+    setToday(source, '2026-11-02');
+    setToday(target, '2026-12-20');
+    const ids: Record<string, number> = {};
+    for (const externalId of ['DEFERRED', 'CORRECTED', 'UNDONE', 'HARVESTS', 'EMPTY', 'PLAIN']) {
+      const { id } = await newAccount(source, { externalId });
+      ids[externalId] = id;
+      await pay(source, id, 2_400);
+    }
+    const change = async (externalId: string, body: object) => {
+      const path = `/accounts/${ids[externalId]}/plan-changes`;
+      const { version, paid } = (await source.call('POST', path, body)).body.data;
+      const answer = await source.call('POST', path, {
+        ...body,
+        reason: 'A test',
+        confirm: { version, paid },
+      });
+      expect(answer.status, answer.text).toBe(201);
+    };
+    setToday(source, '2026-11-20');
+    await change('DEFERRED', { kind: 'deferral', from: '2026-12-07', periods: 2, arrears: 'behind' });
+    await change('UNDONE', { kind: 'deferral', from: '2026-12-07', periods: 2 });
+    const harvest = {
+      ...{ entries: [{ month: 3, day: 31, shareBasisPoints: 10_000 }], cycles: 3, leadDays: 0 },
+    };
+    await change('HARVESTS', { kind: 'revision', firstDueDate: '2027-01-05', harvest, arrears: 'move' });
+    setToday(source, '2026-12-02');
+    await change('DEFERRED', { kind: 'discount', amount: 350 });
+    await change('CORRECTED', { kind: 'price_correction', amount: 4_000 });
+    await change('UNDONE', { kind: 'undo' });
+    await change('EMPTY', { kind: 'price_correction', amount: 20_800 });
+    setToday(source, '2026-12-20');
+
+    const files = await exportFiles(source);
+    const changed = Object.fromEntries(
+      rowsOf(files.accounts).map((row) => [
+        row.external_id,
+        [row.plan_changed_on, row.restructured, row.restructured_on],
+      ]),
+    );
+    expect(changed).toEqual({
+      DEFERRED: ['2026-12-02', 'deferral', '2026-11-20'],
+      CORRECTED: ['2026-12-02', '', ''],
+      UNDONE: ['2026-12-02', '', ''],
+      HARVESTS: ['2026-11-20', 'revision', '2026-11-20'],
+      EMPTY: ['2026-12-02', '', ''],
+      PLAIN: ['', '', ''],
+    });
+    for (const table of ['pay_plans', 'product_configurations', 'products', 'employees'])
+      await sql`delete from ${sql.table(table)}`.execute(target.context.db);
+    const { id: importId } = await importAll(target, files);
+    await expectProof(target);
+    await expectProof(source);
+    const read = async (one: typeof source, path: string) => (await one.call('GET', path)).body.data;
+    for (const externalId of Object.keys(ids)) {
+      const path = `/accounts/by-external-id/${externalId}`;
+      const { planVersion, ...before } = await read(source, path);
+      const after = await read(target, path);
+      const figures = [
+        'total',
+        'paid',
+        'credit',
+        'arrears',
+        'nextDueDate',
+        'restructured',
+        'status',
+      ] as const;
+      for (const name of figures) expect(after[name], `${externalId} ${name}`).toEqual(before[name]);
+      const items = (account: { id: number }, of: typeof source) =>
+        read(of, `/accounts/${account.id}/schedule`);
+      expect((await items(after, target)).items).toEqual((await items(before, source)).items);
+      const changes = await read(target, `/accounts/${after.id}/plan-changes`);
+      expect(after.planVersion).toBe(planVersion > 0 ? 1 : 0);
+      expect(changes.map(({ kind, effectiveOn }: Record<string, string>) => [kind, effectiveOn])).toEqual(
+        planVersion > 0 ? [['imported', changed[externalId]?.[0]]] : [],
+      );
+    }
+    const again = await exportFiles(target);
+    for (const name of FILE_NAMES) expect(again[name].toString(), name).toBe(files[name].toString());
+    expect(await runImportJob(target, importId, 'undo')).toMatchObject({ status: 'undone', failure: null });
+    await expectProof(target);
+  } finally {
+    await jobs.stop();
+  }
+});

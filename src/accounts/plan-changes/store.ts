@@ -9,7 +9,7 @@ import type { AccountRow } from '../ledger/rules.ts';
 import { TERM_COLUMNS, type Terms, termColumns } from '../schedule/rules.ts';
 
 /** The columns of an account that a change can set. `before` and `after` of a change have them. */
-const RECORDED_COLUMNS = [
+export const RECORDED_COLUMNS = [
   ...TERM_COLUMNS,
   'payplan_id',
   'total_minor',

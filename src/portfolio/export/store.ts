@@ -128,6 +128,9 @@ const SOURCES: Readonly<Record<FileName, Source>> = {
       status_since: 'null::date',
       status_reason: 'null::text',
       schedule: 'a',
+      plan_changed_on: `case when a.plan_version > 0 then (
+        select h.effective_on from plan_changes h where h.account_id = a.id order by h.id desc limit 1) end`,
+      restructured: 'a.restructured_kind',
       grace_restarted_on: 'a.reprieved_on',
       opening_paid: 'null::bigint',
       opening_paid_on: 'null::date',

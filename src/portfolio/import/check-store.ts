@@ -378,10 +378,11 @@ function accountChecks({ today, timeZone, decimals }: CheckSettings): ImportChec
         'accounts',
         'pay_plan',
         sql`join plans p on p.name = n.pay_plan
-          where (n.deposit, n.grace_days) is distinct from (p.deposit, p.grace_days)
+          where n.plan_changed_on is null and (
+            (n.deposit, n.grace_days) is distinct from (p.deposit, p.grace_days)
             or ${HAS_COMPARABLE_INSTALMENTS} and (n.instalment, n.instalment_count, n.frequency)
               is distinct from (p.instalment, p.instalment_count, p.frequency)
-            or ${IS_EQUAL_BESIDE_PLAN}`,
+            or ${IS_EQUAL_BESIDE_PLAN})`,
         (terms) => `has terms that differ from those of the account: ${terms}`,
         'the terms on which the account was sold; to use the terms of the pay plan, leave the term columns empty',
         { detail: otherTerms(decimals) },
@@ -431,6 +432,16 @@ function accountChecks({ today, timeZone, decimals }: CheckSettings): ImportChec
     pair('accounts', 'opening_paid_on', 'opening_paid'),
     notBeforeOpening('accounts', 'opening_paid_on', sql`where n.opening_paid_on < ${openedOn}`, openedOn),
     notInFuture('accounts', 'opening_paid_on', sql`n.opening_paid_on`, today),
+    notInFuture('accounts', 'plan_changed_on', sql`n.plan_changed_on`, today),
+    notBeforeOpening('accounts', 'plan_changed_on', sql`where n.plan_changed_on < ${openedOn}`, openedOn),
+    pair('accounts', 'restructured_on', 'restructured'),
+    check(
+      'accounts',
+      'restructured_on',
+      sql`where n.restructured_on is not null and (n.restructured_on <= n.plan_changed_on) is not true`,
+      'is after plan_changed_on, or that is empty',
+      'a day up to plan_changed_on, the day of the last change',
+    ),
     notInFuture('accounts', 'status_since', sql`n.status_since`, today),
     notBeforeOpening('accounts', 'status_since', sql`where n.status_since < ${openedOn}`, openedOn),
     check(

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { RECORDED_COLUMNS } from '../../accounts/plan-changes/store.ts';
 import { runColumns } from '../../accounts/schedule/rules.ts';
 import { employeeFields } from '../../catalogue/employees/schema.ts';
 import { productFields } from '../../catalogue/products/schema.ts';
@@ -211,13 +212,14 @@ export async function writeAccounts(
       insert into accounts (id, customer_id, product_id, payplan_id, employee_id, activation_date, status, status_reason,
         deposit_minor, instalment_minor, instalment_count, frequency, grace_days, paid_minor, receivable_minor, credit_minor,
         written_off_minor, paid_month, paid_month_minor, written_off_on, reprieved_on, external_id, metadata, created_at,
-        event_count, import_id, run_anchor, run_unit, run_every, run_place, run_count, run_amount_minor) overriding system value
+        event_count, import_id, run_anchor, run_unit, run_every, run_place, run_count, run_amount_minor, plan_version,
+        restructured_kind, restructured_on) overriding system value
       select n.id, c.id, r.id, p.id, e.id, n.activation_date, b.status::account_status, b.status_reason,
         n.deposit, b.instalment_minor, b.instalment_count, n.frequency::frequency, n.grace_days, b.paid_minor, b.receivable_minor,
         b.credit_minor, b.written_off_minor, b.paid_month, b.paid_month_minor, b.written_off_on, n.grace_restarted_on,
         n.external_id, coalesce(n.metadata, '{}'), n.opened_at,
         coalesce(v.last_version, 0), ${importId}, b.run_anchor, b.run_unit, b.run_every, b.run_place, b.run_count,
-        b.run_amount_minor
+        b.run_amount_minor, (n.plan_changed_on is not null)::integer, n.restructured::plan_change_kind, n.restructured_on
       from new_accounts n join new_books b on b.position = n.position
         join customers c on c.external_id = n.customer
         join products r on r.sku = n.product
@@ -228,6 +230,15 @@ export async function writeAccounts(
         left join employees e on e.external_id = n.employee
       where ${range} order by n.position`,
   );
+  // The earlier terms are unknown, so the terms are the same before and after the change.
+  await sql`
+    insert into plan_changes (account_id, version, kind, effective_on, body, before, after, price_change_minor, actor_user_id)
+    select a.id, 1, 'imported', n.plan_changed_on, '{}', t.terms, t.terms, 0, ${actorId}::bigint
+    from new_accounts n join accounts a on a.id = n.id
+      cross join lateral (
+        select jsonb_object_agg(key, value) as terms from jsonb_each(to_jsonb(a)) where key = any(${[...RECORDED_COLUMNS]}::text[])) t
+    where n.plan_changed_on is not null
+    order by n.position`.execute(tx);
   await sql`
     insert into account_status_changes (account_id, from_status, to_status, reason, cause, actor_user_id, changed_on, created_at)
     select n.id, s.from_status::account_status, s.to_status::account_status, s.reason, s.cause::status_cause,

@@ -5,7 +5,7 @@ import type { Tx } from '../../core/database/db.ts';
  * Tables whose rows belong to an account or a payment, and are deleted together with it. A printed receipt changes nothing: its number is
  * unknown after the undo, as the payment is.
  */
-const OWNED = ['ledger_entries', 'account_status_changes', 'payment_receipts'];
+const OWNED = ['ledger_entries', 'account_status_changes', 'payment_receipts', 'plan_changes'];
 
 /** The tables of an import in the order of deletion, with SQL for the text that describes a row to staff. */
 const TABLES: Readonly<Record<string, string>> = {
@@ -143,6 +143,7 @@ export async function deleteImportedRows(tx: Tx, importId: number): Promise<void
       or payment_id is null and account_id in ${imported('accounts')}`.execute(tx);
   await sql`delete from payment_receipts where payment_id in ${imported('payments')}`.execute(tx);
   await sql`delete from account_status_changes where account_id in ${imported('accounts')}`.execute(tx);
+  await sql`delete from plan_changes where account_id in ${imported('accounts')}`.execute(tx);
   for (const table of Object.keys(TABLES))
     await sql`delete from ${sql.table(table)} where import_id = ${importId}`.execute(tx);
 }

@@ -35,8 +35,10 @@ export const PLAN_CHECKS: readonly Check[] = [
       from accounts a left join (
         select c.account_id, count(*) as changes, max(c.version) as last_version,
           (array_agg(c.after order by c.id desc))[1] as newest,
-          (array_agg(c.kind || ' ' || c.effective_on order by c.id desc)
-            filter (where c.kind in ('deferral', 'revision') and u.id is null))[1] as restructured
+          (array_agg(case when c.kind = 'imported'
+              then (c.after ->> 'restructured_kind') || ' ' || (c.after ->> 'restructured_on')
+              else c.kind || ' ' || c.effective_on end order by c.id desc)
+            filter (where c.kind in ('deferral', 'revision', 'imported') and u.id is null))[1] as restructured
         from plan_changes c left join plan_changes u on u.undoes = c.id
         group by c.account_id
       ) c on c.account_id = a.id
