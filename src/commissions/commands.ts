@@ -281,6 +281,7 @@ async function priceSales(
   const accounts = await findAccountsForSales(
     tx,
     sales.flatMap(({ accountId }) => accountId ?? []),
+    lastOfMonth(`${period}-01` as PlainDate),
   );
   const products = await findProductsForSales(
     tx,

@@ -1,4 +1,5 @@
 import { type Selectable, sql } from 'kysely';
+import { totalOn } from '../accounts/schedule/store.ts';
 import { statusesIn } from '../accounts/status/rules.ts';
 import type { Actor } from '../core/context.ts';
 import type { Db, Tx } from '../core/database/db.ts';
@@ -178,7 +179,9 @@ interface SoldAccount {
   category: string;
 }
 
-const SOLD_ACCOUNT = sql`a.id, a.status, a.activation_date, a.total_minor, a.product_id, p.category`;
+/** A later change of the price does not change the commission of a month. @param day - the last day of the month. */
+const soldAccount = (day: PlainDate) =>
+  sql`a.id, a.status, a.activation_date, ${totalOn(sql`${day}::date`)} as total_minor, a.product_id, p.category`;
 
 /**
  * Finds at most `limit` sold accounts of an employee that were activated between `from` and `to`.
@@ -191,7 +194,7 @@ export async function findSoldAccounts(
   limit: number,
 ): Promise<(SoldAccount & { share: number })[]> {
   const { rows } = await sql<SoldAccount & { share: number }>`
-    select ${SOLD_ACCOUNT}, coalesce(l.share_basis_points, ${WHOLE_SALE}) as share
+    select ${soldAccount(to)}, coalesce(l.share_basis_points, ${WHOLE_SALE}) as share
     from accounts a join products p on p.id = a.product_id
       left join commission_lines l
         on l.account_id = a.id and l.commission_id = ${commissionId}::bigint and l.sale_date < ${from}::date
@@ -201,12 +204,14 @@ export async function findSoldAccounts(
   return rows;
 }
 
+/** @param day - the last day of the month of the commission. */
 export async function findAccountsForSales(
   db: Db,
   ids: readonly number[],
+  day: PlainDate,
 ): Promise<Map<number, SoldAccount>> {
   const { rows } = await sql<SoldAccount>`
-    select ${SOLD_ACCOUNT} from accounts a join products p on p.id = a.product_id
+    select ${soldAccount(day)} from accounts a join products p on p.id = a.product_id
     where a.id = any(${ids}::bigint[])`.execute(db);
   return new Map(rows.map((row) => [row.id, row]));
 }
@@ -427,7 +432,8 @@ export async function findUnclaimedSalesOfMonth(
 ): Promise<AlikeSales[]> {
   const first = `${period}-01` as PlainDate;
   const { rows } = await sql<AlikeSales>`
-    select a.total_minor, ${FREE_SHARE} as free_share, p.category, count(*)::integer as count
+    select ${totalOn(sql`${lastOfMonth(first)}::date`)} as total_minor, ${FREE_SHARE} as free_share, p.category,
+      count(*)::integer as count
     from accounts a join products p on p.id = a.product_id
       left join commission_sales s on s.account_id = a.id
     where a.employee_id = ${employeeId} and a.activation_date between ${first}::date and ${lastOfMonth(first)}::date

@@ -102,6 +102,12 @@ export const settingsSchema = Type.Object({
     'Codes of reasons for changes of plans, separated by commas, such as illness,harvest. A change can name one of them besides its text.',
   ),
 
+  MAX_DEFERRED_DAYS: setting(
+    Type.Integer({ minimum: 0, maximum: 3650 }),
+    3650,
+    'The maximum number of days by which the instalments of one account can be deferred within 365 days, by all its deferrals together.',
+  ),
+
   AGENT_BACKDATING_DAYS: setting(
     Type.Integer({ minimum: 0, maximum: 365 }),
     7,

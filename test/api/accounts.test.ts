@@ -67,6 +67,8 @@ describe('POST /accounts', () => {
       frequency: 'weekly',
       hasEqualInstalments: true,
       graceDays: 7,
+      planVersion: 0,
+      restructured: null,
       total: TOTAL,
       paid: 0,
       balance: TOTAL,

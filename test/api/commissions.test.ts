@@ -46,6 +46,24 @@ describe('POST /commissions/calculate', () => {
     ]);
   });
 
+  it('takes the price at the end of the month, so that a later change of the price does not change it', async () => {
+    const employeeId = await newEmployee();
+    setToday(service, '2026-10-20');
+    const { id } = await newAccount(service, { employeeId, activationDate: '2026-10-20' });
+    const correct = async (version: number) => {
+      const body = { kind: 'price_correction', amount: 1_800, reason: 'a test', confirm: { version } };
+      await dataOf(service.call('POST', `/accounts/${id}/plan-changes`, body), 201);
+    };
+    await correct(0);
+    setToday(service, '2026-11-01');
+    await correct(1);
+    setToday(service, TODAY);
+    const month = { employeeId, period: '2026-10' };
+    expect((await calculate(month)).body.data.lines).toMatchObject([{ accountId: id, base: 21_000 }]);
+    const { body } = await calculate({ ...month, salesData: [{ accountId: id }] });
+    expect(body.data.lines).toMatchObject([{ accountId: id, base: 21_000 }]);
+  });
+
   it('accepts sales with an amount, the account’s total, or price times quantity, and rounds half up', async () => {
     const employeeId = await newEmployee();
     const account = await newAccount(service, { activationDate: '2026-05-31' });

@@ -20,6 +20,7 @@ import type { Answer } from '../support/http.ts';
 const DAY = '2026-11-02' as PlainDate;
 const service = useService({ PLAN_CHANGE_REASONS: 'illness, harvest' });
 const limited = useInstance(service, { APPROVAL_LIMIT: '1000' });
+const shortly = useInstance(service, { MAX_DEFERRED_DAYS: '30' });
 
 beforeAll(() => setToday(service, DAY));
 
@@ -675,6 +676,26 @@ describe('each kind of change', () => {
     expect(await refused(id, { kind: 'deferral', from: DAY, periods: 1 })).toEqual(['from']);
     const revision = { kind: 'revision', instalmentCount: 5, frequency: 'weekly' };
     expect(await refused(id, { ...revision, firstDueDate: DAY })).toEqual(['firstDueDate']);
+  });
+
+  it('cannot defer the instalments by more days within a year than is allowed', async () => {
+    const { id } = await account();
+    const ask = (body: object) =>
+      shortly.call('POST', `/accounts/${id}/plan-changes`, body, { token: service.adminToken });
+    const from = '2026-12-07';
+    expect(wrongFields(await ask({ kind: 'deferral', from, days: 31 }))).toEqual(['days']);
+    expect(wrongFields(await ask({ kind: 'deferral', from, periods: 5 }))).toEqual(['periods']);
+    await change(id, { kind: 'deferral', from, periods: 4 });
+    const used = await ask({ kind: 'deferral', from: '2027-01-04', days: 3 });
+    expect(wrongFields(used)).toEqual(['days']);
+    expect(used.body.error.message).toContain('by 31 days within 365 days; at most 30');
+    expect((await ask({ kind: 'deferral', from: '2027-01-04', days: 2 })).status).toBe(200);
+    await undo(id);
+    expect((await ask({ kind: 'deferral', from, days: 30 })).status).toBe(200);
+    await change(id, { kind: 'deferral', from, periods: 4 });
+    setToday(service, '2027-11-02');
+    expect((await ask({ kind: 'deferral', from: '2027-11-08', days: 30 })).status).toBe(200);
+    setToday(service, DAY);
   });
 
   it('needs the consent of the customer for a price rise', async () => {

@@ -19,6 +19,7 @@ describe('GET /settings', () => {
       phoneCountryCode: '+254',
       identityProviders: [],
       approvalLimit: null,
+      planChangeReasons: [],
       cashCounts: false,
       paymentRequests: false,
       registrationOpen: true,

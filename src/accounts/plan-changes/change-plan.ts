@@ -6,7 +6,7 @@ import type { Tx } from '../../core/database/db.ts';
 import type { PlanChangeKind } from '../../core/database/tables.ts';
 import { inTransaction } from '../../core/database/transactions.ts';
 import { type FieldProblem, invalid, invalidField, notFound } from '../../core/http/errors.ts';
-import { addDays, compareDates, type PlainDate } from '../../core/values/dates.ts';
+import { addDays, compareDates, daysBetween, type PlainDate } from '../../core/values/dates.ts';
 import { type Minor, maxMinor } from '../../core/values/money.ts';
 import { type ApprovableAction, requestApproval } from '../../staff/approvals/commands.ts';
 import {
@@ -18,7 +18,8 @@ import {
 import { post } from '../ledger/commands.ts';
 import type { AccountRow } from '../ledger/rules.ts';
 import { lockAccounts } from '../ledger/store.ts';
-import { firstInstalmentDate, termsOf, totalOf } from '../schedule/rules.ts';
+import { firstInstalmentDate, instalmentDateFrom, type Terms, termsOf, totalOf } from '../schedule/rules.ts';
+import { isStatusIn } from '../status/rules.ts';
 import { getAccountRow } from '../store.ts';
 import {
   checkConfirmed,
@@ -33,6 +34,7 @@ import { changedPlan, readsPaid } from './rules.ts';
 import type { NewPlanChange } from './schema.ts';
 import {
   findChangeToUndo,
+  findDeferralsSince,
   findRevisedMonths,
   getPlanChange,
   insertPlanChange,
@@ -183,11 +185,12 @@ async function readRequest(tx: Tx, { currency }: Context, account: AccountRow, b
 
 async function computed(
   tx: Tx,
-  { currency }: Context,
+  context: Context,
   account: AccountRow,
   { body, plan, change }: Awaited<ReturnType<typeof readRequest>>,
   day: PlainDate,
 ): Promise<ComputedChange> {
+  const { currency } = context;
   const present = termsOf(account);
   const soldPlan = await findPayPlanRow(tx, account.payplan_id);
   if (!soldPlan) throw new Error(`The pay plan ${account.payplan_id} does not exist.`);
@@ -201,6 +204,11 @@ async function computed(
     decimals: currency.decimals,
   };
   const result = changedPlan(situation, change);
+  if (change.kind === 'deferral')
+    await refuseTooManyDays(tx, context, account, {
+      path: 'days' in change.by ? 'days' : 'periods',
+      days: daysDeferred(present, result.terms, change.from),
+    });
   const first = plan ? firstInstalmentDate(present) : firstChangedDue(body)?.date;
   return {
     ...result,
@@ -215,6 +223,33 @@ async function computed(
     lastDay: first && addDays(first, -1),
   };
 }
+
+/** By how many days the first instalment moves. */
+function daysDeferred(before: Terms, after: Terms, from: PlainDate): number {
+  const [first, moved] = [instalmentDateFrom(before, from), instalmentDateFrom(after, from)];
+  return first && moved ? daysBetween(first, moved) : 0;
+}
+
+/** @throws AppError VALIDATION_ERROR if all deferrals within a year, with this one, move the instalments by more days than is allowed. */
+async function refuseTooManyDays(
+  tx: Tx,
+  context: Context,
+  account: AccountRow,
+  { path, days }: { path: string; days: number },
+): Promise<void> {
+  const { MAX_DEFERRED_DAYS: most } = context.config;
+  const earlier = await findDeferralsSince(tx, account.id, addDays(today(context), -DAYS_OF_LIMIT + 1));
+  const sum = earlier.reduce((total, { before, after, body }) => {
+    return total + (body.from ? daysDeferred(termsOf(before), termsOf(after), body.from) : 0);
+  }, 0);
+  if (sum + days <= most) return;
+  throw invalidField(
+    path,
+    `would defer the instalments by ${sum + days} days within ${DAYS_OF_LIMIT} days; at most ${most} are possible (MAX_DEFERRED_DAYS), and ${sum} are used`,
+  );
+}
+
+const DAYS_OF_LIMIT = 365;
 
 /** The pay plan of a sale correction. */
 async function planOf(tx: Tx, account: AccountRow, id: number): Promise<PayPlanRow> {
@@ -246,7 +281,7 @@ async function applyChange(
     terms: effect.terms,
     payplan_id: effect.payplanId,
     ...restructuredColumns(effect.restructured),
-    graceRestartsOn: undoes !== null && before.status === 'active' ? day : null,
+    graceRestartsOn: undoes !== null && !isStatusIn(before.status, 'reactivatedWhenPaid') ? day : null,
   });
   const { confirm, ...request } = body;
   const changeId = await insertPlanChange(tx, {

@@ -24,7 +24,7 @@ export type RecordedTerms = Pick<AccountRow, (typeof RECORDED_COLUMNS)[number]>;
 export type PlanChangeRow = Omit<Selectable<PlanChanges>, 'before' | 'after' | 'body'> & {
   before: RecordedTerms;
   after: RecordedTerms;
-  body: { consent?: string };
+  body: { consent?: string; from?: PlainDate };
 };
 
 /** A change with the names of its users, and with the undo of the change. */
@@ -145,6 +145,20 @@ export async function findRevisedMonths(tx: Tx, accountId: number): Promise<numb
     order by c.id desc limit 1`.execute(tx);
   const [newest] = rows;
   return newest?.kind === 'revision' ? (newest.months ?? []) : undefined;
+}
+
+/** The deferrals of an account that took effect on a day or later and are not undone. */
+export async function findDeferralsSince(
+  tx: Tx,
+  accountId: number,
+  day: PlainDate,
+): Promise<PlanChangeRow[]> {
+  const { rows } = await sql<PlanChangeRow>`
+    select c.* from plan_changes c ${UNDO}
+    where c.account_id = ${accountId} and c.kind = 'deferral' and c.effective_on >= ${day}::date and n.id is null`.execute(
+    tx,
+  );
+  return rows;
 }
 
 /** @param accountId - limits the list to the changes of an account. */

@@ -158,6 +158,12 @@ export function firstInstalmentDate(terms: Terms): PlainDate | undefined {
   return datedRuns(terms)[0]?.first;
 }
 
+/** The date of the first instalment on or after a date. Undefined if there is none. */
+export function instalmentDateFrom(terms: Terms, date: PlainDate): PlainDate | undefined {
+  const next = Math.max(1, itemsBy(terms, addDays(date, -1)));
+  return next < itemCount(terms) ? itemOf(terms, next).date : undefined;
+}
+
 function runsOf(terms: Terms): PlacedRun[] {
   return placedRuns(terms.depositMinor, instalmentRuns(terms));
 }

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { totalOn } from '../../accounts/schedule/store.ts';
 import { statusesIn } from '../../accounts/status/rules.ts';
 import type { Db, Tx } from '../../core/database/db.ts';
 import { literalList } from '../../core/database/literal-list.ts';
@@ -48,7 +49,7 @@ const selectMoney = (promise: string, endedAt: RawBuilder<unknown>, isCounted: R
 
 const isWhole = (promise: string, money: string) => sql<boolean>`(
   ${sql.ref(`${money}.collected_minor`)} >= ${sql.ref(`${promise}.amount_minor`)}
-  or ${sql.ref(`${money}.paid_minor`)} >= a.total_minor)`;
+  or ${sql.ref(`${money}.paid_minor`)} >= ${totalOn(sql.ref(`${promise}.due_on`))})`;
 
 const NEXT_PROMISE_AT = sql`(
   select n.created_at from promises n left join call_mistakes nx on nx.call_id = n.call_id

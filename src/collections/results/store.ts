@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { totalOn } from '../../accounts/schedule/store.ts';
 import type { Db } from '../../core/database/db.ts';
 import { literalList } from '../../core/database/literal-list.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
@@ -64,7 +65,7 @@ export async function readResults(
       group by 1, 2
     ), promise_states as (
       select p.created_by as user_id, ${monday('p.due_on')} as monday, p.amount_minor, ${stateOn(day)} as state,
-        case when money.paid_minor >= a.total_minor then p.amount_minor
+        case when money.paid_minor >= ${totalOn(sql`p.due_on`)} then p.amount_minor
           else least(p.amount_minor, greatest(0, money.collected_minor)) end as kept_minor
       ${promisesWithFacts(BY_OTHERS)}
       where p.due_on between ${from}::date and ${until}::date and ${ofUser('p.created_by')}

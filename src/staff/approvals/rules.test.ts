@@ -106,6 +106,8 @@ describe('the facts of a request', () => {
       'toAccountStatus',
       'balance',
       'credit',
+      'planVersion',
+      'paid',
     ]);
   });
 });
