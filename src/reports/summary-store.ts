@@ -1,8 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
 import {
-  accountsOn,
-  changedAccountsOn,
+  accountsChangedAfter,
+  accountsUnchangedAfter,
   depositDueBy,
+  earlierTermsOn,
+  idsChangedAfter,
   instalmentsDueBy,
   isAnyPlanChangedAfter,
   nextDueDateWith,
@@ -61,27 +63,51 @@ export interface SummaryFigures {
  */
 export async function accountFigures(
   tx: Tx,
+  context: Pick<Context, 'config'>,
+  period: ReportPeriod,
+  days: ReportDays,
+): Promise<SummaryFigures[]> {
+  const { asOf, before } = days;
+  // In most periods, no plan is changed, and the statement reads no changes. Otherwise the few changed accounts are summed up apart.
+  if (!(await isAnyPlanChangedAfter(tx, before))) return figuresOf(tx, context, period, days, sql`accounts`);
+  const unchanged = await figuresOf(tx, context, period, days, accountsUnchangedAfter(before));
+  const changed = await figuresOf(tx, context, period, days, accountsChangedAfter(before, asOf), {
+    ids: idsChangedAfter(before),
+    termsBefore: earlierTermsOn(before),
+  });
+  return [...unchanged, ...changed];
+}
+
+/** The accounts whose terms changed since the day before the period. */
+interface ChangedAccounts {
+  ids: RawBuilder<unknown>;
+  /** Their terms on the day before the period. */
+  termsBefore: RawBuilder<unknown>;
+}
+
+/** @param accounts - with their terms on asOf. */
+async function figuresOf(
+  tx: Tx,
   { config }: Pick<Context, 'config'>,
   { startDate, endDate }: ReportPeriod,
   days: ReportDays,
+  accounts: RawBuilder<unknown>,
+  changed?: ChangedAccounts,
 ): Promise<SummaryFigures[]> {
-  const { asOf } = days;
+  const { asOf, before } = days;
   const startOf = (day: PlainDate) => startOfDayUtc(day, config.BUSINESS_TIMEZONE);
-  // Most periods have no changes of plans, and their statements do not read any.
-  const changes = await findChangedTerms(tx, days);
   // Without "offset '0'", PostgreSQL would inline a subquery and compute its columns again at each use. The quotes matter:
   // an unquoted 0 is cast, and after a cast the planner assumes that rows can be skipped and plans no parallel scan.
   const { rows } = await sql<SummaryFigures>`
-    with with_paid as (${accountsOf(startDate, days, changes.end)}),
-    ${changes.termsBefore}
+    with with_paid as (${accountsOf(startDate, days, accounts, changed)}),
     with_dues as (
       select product_id, activation_date, a.total_minor, created_at, paid_end, paid_before, existed, recorded_status,
         ${nextDueDateWith(sql`paid_end`)} as due_date,
         ${depositDueBy(asOf)} as deposit_due,
         ${instalmentsDueBy(asOf)} as instalments_due,
         ${paidToInstalments(sql`paid_end`)} as instalments_end,
-        ${changes.columnsBefore}
-      from with_paid a ${changes.join}
+        ${columnsBefore(before, changed)}
+      from with_paid a ${changed ? sql`left join ${changed.termsBefore} b on b.id = a.id` : sql``}
       offset '0'
     ),
     with_status as (
@@ -129,45 +155,40 @@ export async function accountFigures(
   return rows;
 }
 
-/** The parts of the statement that read changes of plans. Without changes after the days of the period, they read none. */
-async function findChangedTerms(tx: Tx, { asOf, before }: ReportDays) {
-  const end = (await isAnyPlanChangedAfter(tx, asOf)) ? accountsOn(asOf) : sql`accounts`;
-  if (!(await isAnyPlanChangedAfter(tx, before))) {
-    const columnsBefore = sql`
-      total_minor as total_before, ${instalmentsDueBy(before)} as instalments_due_before,
-      ${paidToInstalments(sql`paid_before`)} as instalments_before`;
-    return { end, termsBefore: sql``, columnsBefore, join: sql`` };
-  }
-  return {
-    end,
-    termsBefore: sql`terms_before as materialized (
-      select id, deposit_minor, total_minor, ${instalmentsDueBy(before)} as instalments_due
-      from ${changedAccountsOn(before)} a
-    ),`,
-    columnsBefore: sql`
-      coalesce(b.total_minor, a.total_minor) as total_before,
-      coalesce(b.instalments_due, ${instalmentsDueBy(before)}) as instalments_due_before,
-      case when b.id is null then ${paidToInstalments(sql`paid_before`)}
-        else ${paidToInstalments(sql`paid_before`, 'b')} end as instalments_before`,
-    join: sql`left join terms_before b on b.id = a.id`,
-  };
+/** The figures of the day before the period, by the terms of that day. */
+function columnsBefore(before: PlainDate, changed: ChangedAccounts | undefined): RawBuilder<unknown> {
+  const paid = sql`paid_before`;
+  if (!changed)
+    return sql`a.total_minor as total_before, ${instalmentsDueBy(before)} as instalments_due_before,
+      ${paidToInstalments(paid)} as instalments_before`;
+  return sql`coalesce(b.total_minor, a.total_minor) as total_before,
+    coalesce(b.instalments_due, ${instalmentsDueBy(before)}) as instalments_due_before,
+    case when b.id is null then ${paidToInstalments(paid)} else ${paidToInstalments(paid, 'b')} end as instalments_before`;
 }
 
-/** @param accounts - all accounts, with their terms on asOf. */
+/** @param accounts - with their terms on asOf. */
 function accountsOf(
   startDate: PlainDate,
   days: ReportDays,
   accounts: RawBuilder<unknown>,
+  changed: ChangedAccounts | undefined,
 ): RawBuilder<unknown> {
-  if (!days.isToday) return accountsAt(days, accounts);
-  return startDate === firstOfMonth(days.asOf) ? accountsThisMonth(startDate) : accountsToday(days.before);
+  const isOfAccounts = changed ? sql`account_id in ${changed.ids}` : sql`true`;
+  if (!days.isToday) return accountsAt(days, accounts, isOfAccounts);
+  return startDate === firstOfMonth(days.asOf)
+    ? accountsThisMonth(startDate, accounts)
+    : accountsToday(days.before, accounts, isOfAccounts);
 }
 
 /**
  * All accounts, with the amounts paid by asOf (`paid_end`) and before the period (`paid_before`), and whether the account was opened
  * by asOf (`existed`). `recorded_status` is the status on asOf. `with_status` changes it to `completed` if all is paid.
  */
-function accountsAt({ asOf, before }: ReportDays, accounts: RawBuilder<unknown>): RawBuilder<unknown> {
+function accountsAt(
+  { asOf, before }: ReportDays,
+  accounts: RawBuilder<unknown>,
+  isOfAccounts: RawBuilder<unknown>,
+): RawBuilder<unknown> {
   return sql`
     select a.*,
       a.paid_minor - coalesce(r.after_end, 0) as paid_end,
@@ -185,7 +206,7 @@ function accountsAt({ asOf, before }: ReportDays, accounts: RawBuilder<unknown>)
       select account_id, sum(amount_minor)::bigint as since_start,
         coalesce(sum(amount_minor) filter (where value_date > ${asOf}::date), 0)::bigint as after_end
       from account_money
-      where value_date > ${before}::date
+      where value_date > ${before}::date and ${isOfAccounts}
       group by account_id
     ) r on r.account_id = a.id
     -- Changes to and from completed are left out: the sum paid decides whether an account counts as completed.
@@ -193,32 +214,36 @@ function accountsAt({ asOf, before }: ReportDays, accounts: RawBuilder<unknown>)
       select distinct on (account_id) account_id, from_status, to_status
       from account_status_changes
       where changed_on > ${asOf}::date
-        and to_status <> 'completed' and from_status is distinct from 'completed'
+        and to_status <> 'completed' and from_status is distinct from 'completed' and ${isOfAccounts}
       order by account_id, id
     ) m on m.account_id = a.id`;
 }
 
 /** Like `accountsAt`, if asOf is today and nothing is dated later: the present values of the accounts. */
-function accountsToday(before: PlainDate): RawBuilder<unknown> {
+function accountsToday(
+  before: PlainDate,
+  accounts: RawBuilder<unknown>,
+  isOfAccounts: RawBuilder<unknown>,
+): RawBuilder<unknown> {
   return sql`
     select a.*, true as existed, status as recorded_status, paid_minor as paid_end,
       paid_minor - coalesce(r.since_start, 0) as paid_before
-    from accounts a
+    from ${accounts} a
     left join (
       select account_id, sum(amount_minor)::bigint as since_start
       from account_money
-      where value_date > ${before}::date
+      where value_date > ${before}::date and ${isOfAccounts}
       group by account_id
     ) r on r.account_id = a.id`;
 }
 
 /** Like `accountsToday`, for a period that starts with the current month. Reads no payments. */
-function accountsThisMonth(month: PlainDate): RawBuilder<unknown> {
+function accountsThisMonth(month: PlainDate, accounts: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`
     select *, true as existed, status as recorded_status,
       paid_minor as paid_end,
       paid_minor - case when paid_month = ${month}::date then paid_month_minor else 0 end as paid_before
-    from accounts`;
+    from ${accounts} a`;
 }
 
 export interface WriteOffs {

@@ -53,18 +53,41 @@ const firstChangesAfter = (day: PlainDate) => sql`(
   from plan_changes c where c.effective_on > ${day}::date and ${CHANGE_COUNTS}
   order by c.account_id, c.id)`;
 
-/**
- * The accounts that have other terms on a day than now, with their terms on the day. The next due date is null, because the stored one
- * is that of the present terms.
- */
-export const changedAccountsOn = (day: PlainDate): RawBuilder<unknown> => sql`(
-  select t.* from ${firstChangesAfter(day)} c join accounts a on a.id = c.account_id
-    cross join lateral jsonb_populate_record(a, c.before || '{"next_due_date": null}') t)`;
+/** The columns from which the formulas above compute. jsonb_to_record reads only these, which takes a tenth of the time for all columns. */
+const TERMS_RECORD = sql`(deposit_minor bigint, instalment_minor bigint, instalment_count integer, frequency frequency,
+  activation_date date, total_minor bigint, run_from date[], run_anchor date[], run_unit text[], run_every integer[],
+  run_place integer[], run_count integer[], run_amount_minor bigint[], run_before_minor bigint[])`;
 
-/** All accounts, with their terms on a day. */
-export const accountsOn = (day: PlainDate): RawBuilder<unknown> => sql`(
-  select a.* from accounts a left join ${firstChangesAfter(day)} c on c.account_id = a.id where c.account_id is null
-  union all select * from ${changedAccountsOn(day)} changed)`;
+/** The accounts whose terms changed after a day. */
+export const idsChangedAfter = (day: PlainDate): RawBuilder<unknown> =>
+  sql`(select account_id from plan_changes where effective_on > ${day}::date)`;
+
+/** The accounts whose terms did not change after a day: their present terms are those of each later day, too. */
+export const accountsUnchangedAfter = (day: PlainDate): RawBuilder<unknown> =>
+  sql`(select a.* from accounts a where not exists (select from ${idsChangedAfter(day)} c where c.account_id = a.id))`;
+
+/**
+ * The accounts whose terms changed after a day, with their terms on a later day. The next due date is null if the present one is that of
+ * other terms.
+ */
+export const accountsChangedAfter = (day: PlainDate, asOf: PlainDate): RawBuilder<unknown> => sql`(
+  select a.*, t.*
+  from (
+    select id, product_id, status, created_at, paid_minor, paid_month, paid_month_minor, written_off_on,
+      case when f.account_id is null then a.next_due_date end as next_due_date,
+      coalesce(f.before, jsonb_build_object(
+        'deposit_minor', deposit_minor, 'instalment_minor', instalment_minor, 'instalment_count', instalment_count,
+        'frequency', frequency, 'activation_date', activation_date, 'total_minor', total_minor, 'run_from', run_from,
+        'run_anchor', run_anchor, 'run_unit', run_unit, 'run_every', run_every, 'run_place', run_place, 'run_count', run_count,
+        'run_amount_minor', run_amount_minor, 'run_before_minor', run_before_minor)) as terms
+    from accounts a left join ${firstChangesAfter(asOf)} f on f.account_id = a.id
+    where a.id in ${idsChangedAfter(day)}
+  ) a cross join lateral jsonb_to_record(a.terms) as t ${TERMS_RECORD})`;
+
+/** The deposit, the price and the instalments dated up to a day, by the terms of this day, of the accounts that have other terms now. */
+export const earlierTermsOn = (day: PlainDate): RawBuilder<unknown> => sql`(
+  select c.account_id as id, a.deposit_minor, a.total_minor, ${instalmentsDueBy(day)} as instalments_due
+  from ${firstChangesAfter(day)} c cross join lateral jsonb_to_record(c.before) as a ${TERMS_RECORD})`;
 
 /** The price of an account on a day. @param day - the SQL of a date. */
 export const totalOn = (day: RawBuilder<unknown>): Sum => sql`(case
