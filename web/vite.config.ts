@@ -1,5 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, gzip } from 'node:zlib';
 import { defineConfig, type Plugin } from 'vite';
@@ -22,6 +22,31 @@ const FIRST = { name: 'first', test: /[\\/]src[\\/]boot\.tsx$|preload-helper|rol
  */
 const SHARED = { name: 'shared', test: /^(?!.*[\\/]i18n[\\/](en|sw)[\\/])/, minShareCount: 4, priority: 1 };
 
+/** The other modules that several pages need are files of their own, so that a page does not load the pages of a section with them. */
+const SEVERAL = {
+  name: (id: string) => (FRAME.test(id) ? 'frame' : basename(id, extname(id))),
+  test: /[\\/]src[\\/](api|ui|pages[\\/]shared)[\\/]/,
+  minShareCount: 2,
+  priority: 0.5,
+};
+/** Modules that every page needs, because they are around it, and few pages import. */
+const FRAME = /[\\/](menu|use-shortcut|invitation)\.tsx?$/;
+/** Pages that users open one after the other are one file, with what only they need. */
+const SECTIONS = [
+  ['page-calls', 'call-list|call|promises|call-results'],
+  ['page-cash', 'cash|cash-office'],
+  ['page-commissions', 'commissions|commission-month|commission-rules|unclaimed-sales'],
+  ['page-imports', 'imports?'],
+  ['page-portfolio', 'portfolio'],
+  ['page-catalogue', 'products?|pay-plans|payment-methods|employees'],
+  ['page-lists', 'customers|accounts|payments|invoices'],
+  ['page-statements', 'provider-statements?'],
+  ['page-access', 'users|invitations|api-keys|webhook-endpoints?'],
+].map(([name = '', folders]) => ({
+  name,
+  test: new RegExp(`[\\\\/]src[\\\\/]pages[\\\\/](${folders})[\\\\/]`),
+}));
+
 export default defineConfig(({ command }) => {
   // In a test, NODE_ENV is `test`, and Vite would build for development.
   if (command === 'build') process.env.NODE_ENV = 'production';
@@ -36,7 +61,7 @@ export default defineConfig(({ command }) => {
       rolldownOptions: {
         checks: { pluginTimings: false, moduleLevelDirective: false },
         output: {
-          codeSplitting: { groups: [FIRST, SHARED] },
+          codeSplitting: { groups: [FIRST, SHARED, SEVERAL, ...SECTIONS] },
           // The first file has the names of all files. Shorter hashes make it smaller.
           entryFileNames: 'assets/[name]-[hash:7].js',
           chunkFileNames: 'assets/[name]-[hash:7].js',
