@@ -23,7 +23,7 @@ const STORAGE_KEY = 'language';
 const FILES = import.meta.glob<Record<string, Partial<Catalogue>>>([
   './*/*.ts',
   // `index.ts` is only for types and tests. The other excluded files are imported by the loaded files.
-  '!./*/{index,codes,common,fields,history,money-work,provider-answer,secrets,session,shared,values}.ts',
+  '!./*/{index,codes,common,fields,history,money-work,plans,provider-answer,secrets,session,shared,values}.ts',
 ]);
 
 /** The name of a file of messages, such as `account`. */

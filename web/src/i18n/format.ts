@@ -81,6 +81,16 @@ export function month(month: string, style: 'short' | 'long'): string {
   return dates(`month ${style}`, { month: style, ...year, timeZone: 'UTC' }).format(new Date(month));
 }
 
+/** "November". @param month 1 is January */
+export function monthName(month: number): string {
+  return dates('monthName', { month: 'long', timeZone: 'UTC' }).format(Date.UTC(2024, month - 1));
+}
+
+/** "15 Mar". @param month 1 is January */
+export function dayOfYear(month: number, day: number): string {
+  return dates('dayOfYear', DAY).format(Date.UTC(2024, month - 1, day));
+}
+
 /** @param timestamp ISO 8601 with a time zone */
 export function dateTime(timestamp: string): string {
   const { timeZone } = settings();

@@ -41,6 +41,9 @@ interface FormState {
 
 const FormContext = createContext<FormState>({ errors: {}, isSending: false, forget() {} });
 
+/** The problem of a list as a whole, which `<GroupField>` shows. */
+export const useProblemOf = (name: string) => useContext(FormContext).errors[name];
+
 /** @returns a function that removes the problems of a field, or of all elements of a list such as `items`. */
 export const useForgetProblems = () => useContext(FormContext).forget;
 

@@ -1,7 +1,9 @@
 import { moneyWork } from './money-work.ts';
+import { plans } from './plans.ts';
 
 export const sale = {
   ...moneyWork,
+  ...plans,
   'sale.steps': 'Steps of the sale',
   'sale.position': 'Step {step} of {steps}',
   'sale.step.customer': 'Customer',

@@ -1,8 +1,10 @@
 import type { sale as en } from '../en/sale.ts';
 import { moneyWork } from './money-work.ts';
+import { plans } from './plans.ts';
 
 export const sale: Record<keyof typeof en, string> = {
   ...moneyWork,
+  ...plans,
   'sale.steps': 'Hatua za mauzo',
   'sale.position': 'Hatua ya {step} kati ya {steps}',
   'sale.step.customer': 'Mteja',

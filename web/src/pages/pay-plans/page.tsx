@@ -2,7 +2,7 @@ import { api, client, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { useWrite } from '../../api/write.ts';
 import { format, t, tCount, tValue } from '../../i18n/index.ts';
-import { AmountField, CheckField, SelectField, TextField } from '../../ui/form.tsx';
+import { CheckField, TextField } from '../../ui/form.tsx';
 import { Facts } from '../../ui/panel.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { useProducts } from '../shared/catalogue.ts';
@@ -10,11 +10,11 @@ import { activeColumn, activeFilter, choiceFilter, moneyColumn, rowFilter } from
 import { FormDialog } from '../shared/form-dialog.tsx';
 import { LatestVersion } from '../shared/latest-version.tsx';
 import { ResourcePage, useList } from '../shared/list.tsx';
-import { describeInstalments } from '../shared/plan.ts';
+import { FREQUENCIES } from '../shared/plan-fields.tsx';
+import { describePlanInstalments } from '../shared/plan-terms.ts';
+import { NewPlanDialog } from './new-plan-dialog.tsx';
 
 type PayPlan = Schemas['PayPlan'];
-
-const FREQUENCIES = ['daily', 'weekly', 'monthly'] as const;
 
 export function Page() {
   const products = useProducts();
@@ -35,7 +35,7 @@ export function Page() {
       label: t('field.instalments'),
       onPhone: 'plain',
       isOneLine: true,
-      show: describeInstalments,
+      show: describePlanInstalments,
     },
     moneyColumn('total', t('field.total'), ({ total }) => total, { onPhone: 'detail' }),
     activeColumn(),
@@ -66,74 +66,6 @@ export function Page() {
         </LatestVersion>
       )}
     />
-  );
-}
-
-function NewPlanDialog({ products, onClose }: { products: Schemas['Product'][]; onClose(): void }) {
-  const create = useWrite('post', '/api/payplans');
-  return (
-    <FormDialog
-      title={t('payPlans.new')}
-      lead={t('payPlans.new.lead')}
-      write={create}
-      submit={t('action.create')}
-      done={t('list.created')}
-      onClose={onClose}
-      onSubmit={(values) =>
-        create.send({
-          body: {
-            name: values.text('name'),
-            productId: Number(values.text('productId')) || null,
-            deposit: values.number('deposit'),
-            instalmentAmount: values.number('instalmentAmount'),
-            instalmentCount: values.number('instalmentCount'),
-            frequency: values.text('frequency') as Schemas['Frequency'],
-            graceDays: values.number('graceDays'),
-            autoSuspend: values.isChecked('autoSuspend'),
-          },
-        })
-      }
-    >
-      <TextField label={t('field.name')} name="name" maxLength={200} required isFirst />
-      <SelectField label={t('field.product')} name="productId">
-        <option value="">{t('payPlans.anyProduct')}</option>
-        {products
-          .filter(({ active }) => active)
-          .map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
-      </SelectField>
-      <AmountField label={t('field.deposit')} name="deposit" required />
-      <AmountField label={t('field.instalmentAmount')} name="instalmentAmount" required />
-      <TextField
-        label={t('field.instalmentCount')}
-        name="instalmentCount"
-        type="number"
-        min={1}
-        max={10_000}
-        required
-      />
-      <SelectField label={t('field.frequency')} name="frequency" defaultValue="" required>
-        <option value="" disabled hidden />
-        {FREQUENCIES.map((frequency) => (
-          <option key={frequency} value={frequency}>
-            {tValue('frequency', frequency)}
-          </option>
-        ))}
-      </SelectField>
-      <TextField
-        label={t('field.graceDays')}
-        name="graceDays"
-        type="number"
-        min={0}
-        max={365}
-        defaultValue={0}
-        required
-      />
-      <CheckField label={t('payPlans.autoSuspend')} name="autoSuspend" defaultChecked />
-    </FormDialog>
   );
 }
 
@@ -169,7 +101,7 @@ function PlanDialog({ plan, etag, productName, onClose }: PlanDialogProps) {
         rows={[
           [t('field.product'), productName],
           [t('field.deposit'), format.money(plan.deposit)],
-          [t('field.instalments'), describeInstalments(plan)],
+          [t('field.instalments'), describePlanInstalments(plan)],
           [t('field.total'), format.money(plan.total)],
           [t('field.graceDays'), tCount('account.days', plan.graceDays)],
         ]}

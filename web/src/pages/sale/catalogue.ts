@@ -3,7 +3,7 @@ import type { Schemas } from '../../api/paths.ts';
 import { settings } from '../../api/settings.ts';
 import { exactly, format, t } from '../../i18n/index.ts';
 import { useAllRows, usePaymentMethods } from '../shared/catalogue.ts';
-import { describeInstalments } from '../shared/plan.ts';
+import { describePlanInstalments } from '../shared/plan-terms.ts';
 
 const ACTIVE = { 'filter[active]': { eq: true }, sort: 'name:asc' };
 
@@ -61,7 +61,7 @@ export function useDates(activationDate: string | undefined) {
 export function describePlan(plan: Schemas['PayPlan']): string {
   return t('sale.plan.terms', {
     deposit: format.money(plan.deposit),
-    instalments: describeInstalments(plan),
+    instalments: describePlanInstalments(plan),
   });
 }
 

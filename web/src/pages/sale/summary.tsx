@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { format, t, tValue } from '../../i18n/index.ts';
 import { Facts } from '../../ui/panel.tsx';
-import { describeInstalments } from '../shared/plan.ts';
+import { describePlanInstalments } from '../shared/plan-terms.ts';
 import { leftOf, useCatalogue, useDates } from './catalogue.ts';
 import { nameOf, type Part, type Sale } from './sales.ts';
 
@@ -54,7 +54,7 @@ export function Terms({ sale: { typed } }: { sale: Sale }) {
     <Facts
       rows={[
         [t('field.deposit'), format.money(plan.deposit)],
-        [t('field.instalments'), describeInstalments(plan)],
+        [t('field.instalments'), describePlanInstalments(plan)],
         [t('field.total'), format.money(plan.total)],
         [t('sale.terms.first'), dates ? format.date(dates.firstInstalment) : '–'],
         [t('sale.terms.last'), dates ? format.date(dates.lastInstalment) : '–'],
