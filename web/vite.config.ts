@@ -22,16 +22,7 @@ const FIRST = { name: 'first', test: /[\\/]src[\\/]boot\.tsx$|preload-helper|rol
  */
 const SHARED = { name: 'shared', test: /^(?!.*[\\/]i18n[\\/](en|sw)[\\/])/, minShareCount: 4, priority: 1 };
 
-/** The other modules that several pages need are files of their own, so that a page does not load the pages of a section with them. */
-const SEVERAL = {
-  name: (id: string) => (FRAME.test(id) ? 'frame' : basename(id, extname(id))),
-  test: /[\\/]src[\\/](api|ui|pages[\\/]shared)[\\/]/,
-  minShareCount: 2,
-  priority: 0.5,
-};
-/** Modules that every page needs, because they are around it, and few pages import. */
-const FRAME = /[\\/](menu|use-shortcut|invitation)\.tsx?$/;
-/** Pages that users open one after the other are one file, with what only they need. */
+/** Pages that users open one after the other are one file, with the modules that only they need. */
 const SECTIONS = [
   ['page-calls', 'call-list|call|promises|call-results'],
   ['page-cash', 'cash|cash-office'],
@@ -39,13 +30,37 @@ const SECTIONS = [
   ['page-imports', 'imports?'],
   ['page-portfolio', 'portfolio'],
   ['page-catalogue', 'products?|pay-plans|payment-methods|employees'],
-  ['page-lists', 'customers|accounts|payments|invoices'],
+  ['page-lists', 'customers|accounts|plan-changes|payments|invoices'],
   ['page-statements', 'provider-statements?'],
   ['page-access', 'users|invitations|api-keys|webhook-endpoints?'],
 ].map(([name = '', folders]) => ({
   name,
   test: new RegExp(`[\\\\/]src[\\\\/]pages[\\\\/](${folders})[\\\\/]`),
 }));
+
+type ImportersOf = (id: string) => readonly string[];
+
+/** The only section whose pages import a module, also by other modules. */
+function sectionOf(id: string, importersOf: ImportersOf): string | undefined {
+  const section = SECTIONS.find(({ test }) => test.test(id));
+  if (section || !SEVERAL.test.test(id)) return section?.name;
+  const sections = new Set(importersOf(id).map((importer) => sectionOf(importer, importersOf)));
+  return sections.size === 1 ? [...sections][0] : undefined;
+}
+
+/** The other modules that several pages need are files of their own, so that a page does not load another section with them. */
+const SEVERAL = {
+  name: (id: string, bundle: { getModuleInfo(id: string): { importers: string[] } | null }) => {
+    if (FRAME.test(id)) return 'frame';
+    const isOfSection = sectionOf(id, (of) => bundle.getModuleInfo(of)?.importers ?? []) !== undefined;
+    return isOfSection ? null : basename(id, extname(id));
+  },
+  test: /[\\/]src[\\/](api|ui|pages[\\/]shared)[\\/]/,
+  minShareCount: 2,
+  priority: 0.5,
+};
+/** Modules around all pages that few pages import. */
+const FRAME = /[\\/](menu|use-shortcut|invitation)\.tsx?$/;
 
 export default defineConfig(({ command }) => {
   // In a test, NODE_ENV is `test`, and Vite would build for development.
