@@ -45,7 +45,14 @@ export function kindOf(path: string): Kind {
  * for `product`.
  */
 const PATHS: Readonly<Partial<Record<Resource, readonly string[]>>> = {
-  account: ['/api/accounts*', '/api/call-list*', '/api/approvals*', '/api/reports*', ...HISTORY],
+  account: [
+    '/api/accounts*',
+    '/api/plan-changes*',
+    '/api/call-list*',
+    '/api/approvals*',
+    '/api/reports*',
+    ...HISTORY,
+  ],
   customer: ['/api/customers*', ACCOUNT, ...HISTORY],
   call: ['/api/calls*', '/api/call-list*', '/api/call-results', '/api/promises*', TODAY, ...HISTORY],
   note: ['/api/customers/{id}/notes*', ...HISTORY],

@@ -62,6 +62,8 @@ export function date(date: string): string {
 
 /** "15–21 Nov 2026", or one date if both are the same. @param first, last YYYY-MM-DD */
 export function dateRange(first: string, last: string): string {
+  // In Swahili, browsers leave out the first of two months of a year.
+  if (first.slice(0, 7) !== last.slice(0, 7)) return `${date(first)} – ${date(last)}`;
   return dates('date', { ...DAY, year: 'numeric' }).formatRange(new Date(first), new Date(last));
 }
 

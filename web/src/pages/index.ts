@@ -167,6 +167,13 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./account/page.tsx'),
   },
   {
+    path: '/plan-changes',
+    permission: 'accounts:read',
+    messages: 'plan-changes',
+    load: () => import('./plan-changes/page.tsx'),
+    navigation: { label: 'nav.planChanges', icon: 'calendar' },
+  },
+  {
     path: '/payments',
     permission: 'payments:read',
     messages: 'payments',

@@ -124,6 +124,8 @@ export const account = {
   'account.refund': 'Refund credit',
   'account.refund.text': 'Records money that you pay back to the customer. The service sends no money.',
   'account.refund.done': 'Refund recorded',
+  'account.restructured': 'Restructured',
+  'account.changePlan': 'Change plan',
   'account.transfer': 'Transfer credit',
   'account.transfer.text': 'The credit goes to the other account, like a payment.',
   'account.transfer.done': 'Credit transferred',

@@ -98,3 +98,15 @@ export const commissionTabs = {
   'commissions.unclaimed': 'Sales without commission',
   'commissionRules.title': 'Rules',
 } as const;
+
+export const planChangeKinds = {
+  'planChangeKind.deferral': 'Instalments deferred',
+  'planChangeKind.revision': 'Plan revised',
+  'planChangeKind.discount': 'Discount',
+  'planChangeKind.price_correction': 'Price corrected',
+  'planChangeKind.price_rise': 'Price raised',
+  'planChangeKind.sale_correction': 'Sale corrected',
+  'planChangeKind.payoff': 'Early payoff',
+  'planChangeKind.undo': 'Change undone',
+  'planChangeKind.imported': 'Imported with its changes',
+} as const;

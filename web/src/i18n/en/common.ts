@@ -118,6 +118,7 @@ export const common = {
   'list.saved': 'Saved',
   'nav.customers': 'Customers',
   'nav.accounts': 'Accounts',
+  'nav.planChanges': 'Changed plans',
   'nav.payments': 'Payments',
   'nav.products': 'Products',
   'nav.payPlans': 'Pay plans',

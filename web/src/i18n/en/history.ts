@@ -1,4 +1,4 @@
-import { approvalActions, approvalStatuses, callKinds, callResults } from './codes.ts';
+import { approvalActions, approvalStatuses, callKinds, callResults, planChangeKinds } from './codes.ts';
 
 /** The history on the pages of a customer and of an account. The message files of both pages include this group. */
 export const history = {
@@ -6,6 +6,7 @@ export const history = {
   ...callKinds,
   ...approvalActions,
   ...approvalStatuses,
+  ...planChangeKinds,
   'history.title': 'History',
   'history.kind': 'Kind of entry',
   'history.kind.all': 'All entries',
@@ -46,15 +47,6 @@ export const history = {
   'timelineKind.customer_change': 'Customer changed',
   'timelineKind.account_change': 'Account changed',
   'timelineKind.plan_change': 'Plan changed',
-  'planChangeKind.deferral': 'Instalments deferred',
-  'planChangeKind.revision': 'Plan revised',
-  'planChangeKind.discount': 'Discount',
-  'planChangeKind.price_correction': 'Price corrected',
-  'planChangeKind.price_rise': 'Price raised',
-  'planChangeKind.sale_correction': 'Sale corrected',
-  'planChangeKind.payoff': 'Early payoff',
-  'planChangeKind.undo': 'Change undone',
-  'planChangeKind.imported': 'Imported with its changes',
   'changedField.metadata': 'Own values',
   'changedField.kycReviewPending': 'Identity to be checked again',
   'history.opened': 'Opened as {to}',

@@ -124,6 +124,8 @@ export const account: Record<keyof typeof en, string> = {
   'account.refund': 'Rejesha salio la ziada',
   'account.refund.text': 'Huweka kumbukumbu ya pesa unazomrudishia mteja. Huduma hii haitumi pesa.',
   'account.refund.done': 'Marejesho yameingizwa',
+  'account.restructured': 'Mpango uliopangwa upya',
+  'account.changePlan': 'Badilisha mpango',
   'account.transfer': 'Hamisha salio la ziada',
   'account.transfer.text': 'Salio la ziada linaenda kwa akaunti nyingine, kama malipo.',
   'account.transfer.done': 'Salio la ziada limehamishwa',

@@ -99,3 +99,15 @@ export const commissionTabs: Record<keyof typeof en.commissionTabs, string> = {
   'commissions.unclaimed': 'Mauzo bila kamisheni',
   'commissionRules.title': 'Kanuni',
 };
+
+export const planChangeKinds: Record<keyof typeof en.planChangeKinds, string> = {
+  'planChangeKind.deferral': 'Awamu zimeahirishwa',
+  'planChangeKind.revision': 'Mpango umepangwa upya',
+  'planChangeKind.discount': 'Punguzo',
+  'planChangeKind.price_correction': 'Bei imesahihishwa',
+  'planChangeKind.price_rise': 'Bei imepandishwa',
+  'planChangeKind.sale_correction': 'Mauzo yamesahihishwa',
+  'planChangeKind.payoff': 'Malipo ya mapema',
+  'planChangeKind.undo': 'Badiliko limetenguliwa',
+  'planChangeKind.imported': 'Imeletwa na mabadiliko yake',
+};

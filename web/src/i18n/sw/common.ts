@@ -118,6 +118,7 @@ export const common: Record<keyof typeof en, string> = {
   'list.saved': 'Imehifadhiwa',
   'nav.customers': 'Wateja',
   'nav.accounts': 'Akaunti',
+  'nav.planChanges': 'Mipango iliyobadilishwa',
   'nav.payments': 'Malipo',
   'nav.products': 'Bidhaa',
   'nav.payPlans': 'Mipango ya malipo',

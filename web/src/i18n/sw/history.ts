@@ -1,10 +1,11 @@
-import { approvalActions, approvalStatuses, callKinds, callResults } from './codes.ts';
+import { approvalActions, approvalStatuses, callKinds, callResults, planChangeKinds } from './codes.ts';
 
 export const history = {
   ...callResults,
   ...callKinds,
   ...approvalActions,
   ...approvalStatuses,
+  ...planChangeKinds,
   'history.title': 'Historia',
   'history.kind': 'Aina ya tukio',
   'history.kind.all': 'Matukio yote',
@@ -45,15 +46,6 @@ export const history = {
   'timelineKind.customer_change': 'Mteja amebadilishwa',
   'timelineKind.account_change': 'Akaunti imebadilishwa',
   'timelineKind.plan_change': 'Mpango umebadilishwa',
-  'planChangeKind.deferral': 'Awamu zimeahirishwa',
-  'planChangeKind.revision': 'Mpango umepangwa upya',
-  'planChangeKind.discount': 'Punguzo',
-  'planChangeKind.price_correction': 'Bei imesahihishwa',
-  'planChangeKind.price_rise': 'Bei imepandishwa',
-  'planChangeKind.sale_correction': 'Mauzo yamesahihishwa',
-  'planChangeKind.payoff': 'Malipo ya mapema',
-  'planChangeKind.undo': 'Badiliko limetenguliwa',
-  'planChangeKind.imported': 'Imeletwa na mabadiliko yake',
   'changedField.metadata': 'Thamani zenu',
   'changedField.kycReviewPending': 'Utambulisho uhakikiwe tena',
   'history.opened': 'Ilifunguliwa: {to}',

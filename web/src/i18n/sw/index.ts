@@ -20,6 +20,7 @@ import { payPlans } from './pay-plans.ts';
 import { payment } from './payment.ts';
 import { paymentMethods } from './payment-methods.ts';
 import { payments } from './payments.ts';
+import { planChanges } from './plan-changes.ts';
 import { portfolio } from './portfolio.ts';
 import { products } from './products.ts';
 import { providerStatements } from './provider-statements.ts';
@@ -52,6 +53,7 @@ export const sw: Catalogue = {
   ...payment,
   ...paymentMethods,
   ...payments,
+  ...planChanges,
   ...portfolio,
   ...products,
   ...providerStatements,

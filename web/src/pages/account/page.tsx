@@ -1,11 +1,12 @@
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { Link } from 'wouter';
 import { api } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
+import { untilLoaded } from '../../api/send.ts';
 import { may } from '../../api/session.ts';
 import { settings } from '../../api/settings.ts';
-import { format, LANGUAGES, type Language, t, tCount, tValue } from '../../i18n/index.ts';
+import { format, LANGUAGES, type Language, loadMessages, t, tCount, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Loaded, Skeleton } from '../../ui/feedback.tsx';
@@ -32,6 +33,13 @@ import { Why } from './why.tsx';
 
 type Account = Schemas['Account'];
 
+const ChangePlanDialog = lazy(async () => {
+  const [loaded] = await untilLoaded(() =>
+    Promise.all([import('./change-plan-dialog.tsx'), loadMessages('plan-changes')]),
+  );
+  return { default: loaded.ChangePlanDialog };
+});
+
 export function Page({ id }: { id: string }) {
   const overview = api.useQuery('get', '/api/accounts/{id}/overview', {
     params: { path: { id: Number(id) } },
@@ -45,7 +53,7 @@ export function Page({ id }: { id: string }) {
 
 function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
   const { account, expectsPayments, schedule, quote, payments, invoices, paymentRequests } = overview;
-  const [opened, setOpened] = useState<'payment' | 'refund' | 'transfer' | Move>();
+  const [opened, setOpened] = useState<'payment' | 'plan' | 'refund' | 'transfer' | Move>();
   const close = () => setOpened(undefined);
   const sharing = useSharingAccount(account.id);
   const moves = may('accounts:change-status') ? overview.moves.filter(isKnownMove) : [];
@@ -76,6 +84,9 @@ function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
               actions={[
                 ...(expectsPayments
                   ? [{ label: t('share.account'), onChoose: () => void sharing.share() }]
+                  : []),
+                ...(may('accounts:change-plan')
+                  ? [{ label: t('account.changePlan'), onChoose: () => setOpened('plan') }]
                   : []),
                 ...creditActions.map((action) => ({
                   label: t(CREDIT_BUTTONS[action]),
@@ -129,11 +140,21 @@ function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
       />
       {sharing.dialog}
       {opened === 'payment' && <PaymentDialog account={account} onClose={close} />}
+      {opened === 'plan' && (
+        <Suspense>
+          <ChangePlanDialog account={account} nextUpcoming={nextUpcomingOf(schedule)} onClose={close} />
+        </Suspense>
+      )}
       {opened === 'refund' && <RefundDialog account={account} onClose={close} />}
       {opened === 'transfer' && <TransferDialog account={account} onClose={close} />}
       {typeof opened === 'object' && <StatusDialog account={account} move={opened} onClose={close} />}
     </>
   );
+}
+
+/** The date of the first instalment that is not due yet. */
+function nextUpcomingOf({ items }: Schemas['AccountSchedule']): string | undefined {
+  return items.find(({ number, dueDate }) => number > 0 && dueDate > settings().today)?.dueDate;
 }
 
 const otherLanguages = (language: Language) =>
@@ -208,7 +229,7 @@ function paidUntilHint({ paidUntil, nextDueDate, paymentState, deposit }: Accoun
 }
 
 function AccountFacts({ account }: { account: Account }) {
-  const { customer, product, deposit, graceDays } = account;
+  const { customer, product, deposit, graceDays, restructured } = account;
   return (
     <Panel title={t('account.plan')}>
       <Facts
@@ -226,6 +247,11 @@ function AccountFacts({ account }: { account: Account }) {
           ],
           [t('field.product'), product?.name],
           [t('account.plan'), describeInstalments(account)],
+          [
+            t('account.restructured'),
+            restructured &&
+              `${tValue('planChangeKind', restructured.kind)} · ${format.date(restructured.date)}`,
+          ],
           [t('field.deposit'), format.money(deposit)],
           [t('account.activation'), format.date(account.activationDate)],
           [t('account.grace'), tCount('account.days', graceDays)],

@@ -1,4 +1,4 @@
-import '../../ui/plan-fields.css';
+import '../../ui/plans.css';
 import { useLayoutEffect, useRef, useState } from 'react';
 import type { Schemas } from '../../api/paths.ts';
 import { format, t, tValue } from '../../i18n/index.ts';

@@ -1,0 +1,87 @@
+import type { ReactNode } from 'react';
+import type { Schemas } from '../../api/paths.ts';
+import { format, t } from '../../i18n/index.ts';
+
+export type Effect = Schemas['ShownPlanChange'];
+type State = Effect['before'];
+
+/** The terms and the position of the account before and after a change, side by side. What differs is bold. */
+export function EffectTable({ effect: { before, after } }: { effect: Effect }) {
+  return (
+    <table className="effect">
+      <caption className="visually-hidden">{t('changePlan.effect')}</caption>
+      <thead>
+        <tr>
+          <td className="muted">{format.currency()}</td>
+          <th scope="col">{t('changePlan.before')}</th>
+          <th scope="col">{t('changePlan.after')}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {ROWS.map(({ name, show }) => {
+          const [shownBefore, shownAfter] = [show(before), show(after)];
+          const isChanged = JSON.stringify(shownBefore) !== JSON.stringify(shownAfter);
+          return (
+            <tr key={name}>
+              <th scope="row">{t(name)}</th>
+              <td>{linesOf(shownBefore)}</td>
+              <td>{isChanged ? <strong>{linesOf(shownAfter)}</strong> : linesOf(shownAfter)}</td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}
+
+/** The rows whose values before the change differ, because the account has changed between two previews. */
+export function differencesOf(earlier: Effect, now: Effect) {
+  return ROWS.map(({ name, show }) => ({ name, before: show(earlier.before), now: show(now.before) })).filter(
+    ({ before, now: shown }) => String(before) !== String(shown),
+  );
+}
+
+const dash = (text: string | null) => text ?? '–';
+const day = (date: string | null) => dash(date && format.date(date));
+
+/** Each row as one line or several lines of text. */
+const ROWS = [
+  { name: 'field.total', show: ({ total }) => [format.amount(total)] },
+  { name: 'field.instalments', show: ({ runs }) => describeRuns(runs) },
+  {
+    name: 'account.nextDue',
+    show: ({ nextDueDate, nextDueAmount }) =>
+      nextDueDate === null || nextDueAmount === null
+        ? ['–']
+        : [format.date(nextDueDate), format.amount(nextDueAmount)],
+  },
+  { name: 'account.paidUntil', show: ({ paidUntil }) => [day(paidUntil)] },
+  { name: 'account.arrears', show: ({ arrears }) => [format.amount(arrears)] },
+  { name: 'changePlan.daysPastDue', show: ({ daysPastDue }) => [format.number(daysPastDue)] },
+  { name: 'changePlan.completion', show: ({ completionDate }) => [day(completionDate)] },
+  { name: 'account.credit', show: ({ credit }) => [format.amount(credit)] },
+] as const satisfies readonly { name: string; show(state: State): readonly string[] }[];
+
+/** A plan with months without instalments, or with harvests, can have hundreds of runs. */
+const MOST_RUNS = 6;
+
+/** Each run in two lines, for example: "52 × 400.00" and "9 Nov 2026 – 1 Nov 2027". */
+function describeRuns(runs: State['runs']): string[] {
+  const lines = runs
+    .slice(0, MOST_RUNS)
+    .flatMap(({ count, amount, firstDueDate, lastDueDate }) => [
+      t('changePlan.run', { count: format.number(count), amount: format.amount(amount) }),
+      format.dateRange(firstDueDate, lastDueDate),
+    ]);
+  const left = runs.length - MOST_RUNS;
+  return left > 0 ? [...lines, t('changePlan.moreRuns', { count: format.number(left) })] : lines;
+}
+
+function linesOf(lines: readonly string[]): ReactNode {
+  return lines.map((line, at) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: The lines have no identity.
+    <span key={at} className="line">
+      {line}
+    </span>
+  ));
+}

@@ -1,0 +1,80 @@
+import { api, KEEPS_LAST } from '../../api/client.ts';
+import type { Schemas } from '../../api/paths.ts';
+import { format, t, tValue } from '../../i18n/index.ts';
+import { Badge } from '../../ui/badge.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { nameOfActor } from '../shared/actor.ts';
+import { choiceFilter, codeColumn, dateColumn } from '../shared/columns.tsx';
+import { ResourcePage, useList } from '../shared/list.tsx';
+
+type PlanChange = Schemas['PlanChange'];
+
+const KINDS = [
+  'deferral',
+  'revision',
+  'discount',
+  'price_correction',
+  'price_rise',
+  'sale_correction',
+  'payoff',
+  'undo',
+  'imported',
+] as const satisfies PlanChange['kind'][];
+
+/** The changes of the plans of all accounts. A row opens its account. */
+export function Page() {
+  const list = useList({ name: 'id', isDescending: true }, [
+    choiceFilter('kind', t('planChanges.kind'), KINDS, (kind) => tValue('planChangeKind', kind)),
+    choiceFilter('undone', t('planChanges.state'), ['false', 'true'], (value) =>
+      tValue('planChanges', `state.${value}`),
+    ),
+    { daysOf: 'effectiveOn' },
+  ]);
+  const changes = api.useQuery('get', '/api/plan-changes', { params: { query: list.query } }, KEEPS_LAST);
+  const columns: Column<PlanChange>[] = [
+    codeColumn('accountId', t('field.account'), ({ accountNumber }) => accountNumber, { onPhone: 'title' }),
+    dateColumn('effectiveOn', t('planChanges.effective'), ({ effectiveOn }) => effectiveOn, {
+      onPhone: 'value',
+    }),
+    {
+      name: 'kind',
+      label: t('planChanges.kind'),
+      onPhone: 'plain',
+      show: ({ kind, undoneBy }) => (
+        <>
+          {tValue('planChangeKind', kind)} {undoneBy !== null && <Badge>{t('planChanges.undone')}</Badge>}
+        </>
+      ),
+    },
+    {
+      name: 'priceChange',
+      label: t('planChanges.price'),
+      isNumber: true,
+      show: ({ priceChange }) => priceChange !== 0 && format.amount(priceChange),
+    },
+    {
+      name: 'reason',
+      label: t('field.reason'),
+      onPhone: 'plain',
+      isOneLine: true,
+      show: ({ reason }) => reason,
+    },
+    {
+      name: 'actor',
+      label: t('planChanges.by'),
+      onPhone: 'plain',
+      isOneLine: true,
+      show: ({ actor }) => nameOfActor(actor),
+    },
+  ];
+  return (
+    <ResourcePage
+      title={t('nav.planChanges')}
+      list={list}
+      query={changes}
+      columns={columns}
+      none={t('planChanges.none')}
+      hrefOf={({ accountId }) => `/accounts/${accountId}`}
+    />
+  );
+}
