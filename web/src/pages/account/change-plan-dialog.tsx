@@ -1,10 +1,10 @@
 import { useMutation } from '@tanstack/react-query';
 import { Fragment, useEffect, useLayoutEffect, useRef, useState } from 'react';
-import { client } from '../../api/client.ts';
+import { client, sendSignedIn } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { type Problem, problemOf } from '../../api/problem.ts';
 import { settings } from '../../api/settings.ts';
-import { randomKey, useWrite } from '../../api/write.ts';
+import { useWrite } from '../../api/write.ts';
 import { nameOfKey, t } from '../../i18n/index.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Notice } from '../../ui/feedback.tsx';
@@ -34,11 +34,11 @@ export function ChangePlanDialog({ account, nextUpcoming, onClose }: ChangePlanD
   const [effects, setEffects] = useState<{ shown: Effect; earlier?: Effect }>();
   const preview = useMutation({
     mutationFn: async (body: NewPlanChange) => {
-      const headers = { 'idempotency-key': randomKey() }; // So that it is sent again after a lost connection.
       const { data, error } = await client.POST('/api/accounts/{id}/plan-changes', {
         params: { path },
         body,
-        headers,
+        // Nothing is changed, so the request can be repeated after a lost connection.
+        fetch: (request) => sendSignedIn(request, true),
       });
       if (!data) throw error;
       return data.data as Effect;

@@ -34,7 +34,6 @@ export function Page() {
       name: 'instalments',
       label: t('field.instalments'),
       onPhone: 'plain',
-      isOneLine: true,
       show: describePlanInstalments,
     },
     moneyColumn('total', t('field.total'), ({ total }) => total, { onPhone: 'detail' }),
