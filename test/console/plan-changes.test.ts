@@ -106,6 +106,7 @@ describe.skipIf(!HAS_BROWSER)('a change of a plan', () => {
     await page.keyboard.type('99999');
     await page.keyboard.press('Enter');
     await page.locator('dialog [name=amount][aria-invalid=true]:focus').waitFor();
+    await dialog.getByText('Isizidi 20,000').waitFor();
     await expectAccessible(page);
     await field(page, 'amount').fill('600');
     await page.keyboard.press('Enter');

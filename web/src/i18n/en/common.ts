@@ -86,6 +86,7 @@ export const common = {
   'rule.notInFuture': 'A date up to today',
   'rule.inFuture': 'A time in the future',
   'rule.notBefore': 'Not before {limit}',
+  'rule.after': 'After {limit}',
   'rule.email': 'Not an e-mail address',
   'rule.phone': 'Not a phone number',
   'rule.unreadable': 'This cannot be read',

@@ -87,6 +87,7 @@ export const common: Record<keyof typeof en, string> = {
   'rule.notInFuture': 'Tarehe isiwe baada ya leo',
   'rule.inFuture': 'Wakati uwe wa baadaye',
   'rule.notBefore': 'Isiwe kabla ya {limit}',
+  'rule.after': 'Baada ya {limit}',
   'rule.email': 'Hii si barua pepe',
   'rule.phone': 'Hii si namba ya simu',
   'rule.unreadable': 'Haisomeki',
