@@ -188,6 +188,7 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'POST /payplans': ['admin', 'manager'],
   'GET /payplans/:id': EVERYONE,
   'PUT /payplans/:id': ['admin', 'manager'],
+  'POST /payplans/:id/preview': EVERYONE,
   'GET /payment-methods': EVERYONE,
   'POST /payment-methods': ['admin', 'manager'],
   'PUT /payment-methods/:id': ['admin', 'manager'],
@@ -489,7 +490,7 @@ describe('the routes of the running application', () => {
     expect(permissions).toEqual(rows.map((path) => [path, permissionOf(path.slice(0, -'/{id}'.length))]));
   });
 
-  it('accept an Idempotency-Key on every POST except for sign-in, checks, invitations, API keys, receipts, webhooks and uploads', () => {
+  it('accept an Idempotency-Key on every POST except for sign-in, checks, previews, invitations, API keys, receipts, webhooks and uploads', () => {
     const paths = Object.entries(service.app.swagger().paths ?? {});
     const posts = paths.flatMap(([path, methods]) => (methods?.post ? [{ path, post: methods.post }] : []));
     const withoutKey = posts
@@ -506,6 +507,7 @@ describe('the routes of the running application', () => {
       '/api/auth/session/refresh',
       '/api/customers/check',
       '/api/payments/{id}/receipt',
+      '/api/payplans/{id}/preview',
       '/api/reconciliations/statements',
       '/api/users/invitations',
       '/api/users/{id}/invitations',

@@ -1,5 +1,5 @@
 import { findEmployee } from '../catalogue/employees/store.ts';
-import { runsOfPlan, shapeOf } from '../catalogue/pay-plans/rules.ts';
+import { runsOfSale, shapeOf } from '../catalogue/pay-plans/rules.ts';
 import { findPayPlanRow } from '../catalogue/pay-plans/store.ts';
 import { findProduct } from '../catalogue/products/store.ts';
 import { auditRow, event, type NewEvent } from '../changes/events/change-rules.ts';
@@ -153,7 +153,7 @@ async function termsFor(catalogue: Catalogue, body: NewAccount, day: PlainDate) 
   const activationDate = body.activationDate ?? day;
   const shape = shapeOf(plan);
   const account = { ...shape, graceDays: plan.grace_days, activationDate };
-  return termColumns(termsOfRuns(account, runsOfPlan(shape, activationDate)));
+  return termColumns(termsOfRuns(account, runsOfSale(shape, activationDate, body.firstDueDate)));
 }
 
 /** The employee who earns the commission: the one in the body, or else the employee of the caller, if this employee is active. */

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { FREQUENCIES } from '../catalogue/pay-plans/schema.ts';
+import { FirstDueDate, FREQUENCIES } from '../catalogue/pay-plans/schema.ts';
 import { ExpandedProduct } from '../catalogue/products/schema.ts';
 import { BulkBody, BulkResult } from '../core/http/bulk.ts';
 import { ChangedExternalFields, ExternalFields, ShownExternalFields } from '../core/http/external-ids.ts';
@@ -33,6 +33,7 @@ export const NewAccount = Type.Object(
     productId: Id,
     payplanId: Id,
     activationDate: Type.Optional(EntryDate),
+    firstDueDate: Type.Optional(FirstDueDate),
     employeeId: Type.Optional(Id),
     ...ExternalFields,
   },
@@ -49,6 +50,7 @@ export const NewAccount = Type.Object(
         metadata: { branch: 'Meru' },
       },
       { customerId: 1, productId: 2, payplanId: 2 },
+      { customerId: 1, productId: 2, payplanId: 3, activationDate: '2026-11-02', firstDueDate: '2026-12-15' },
     ],
   },
 );

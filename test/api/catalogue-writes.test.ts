@@ -351,6 +351,108 @@ describe('a harvest plan', () => {
   });
 });
 
+describe('POST /payplans/{id}/preview', () => {
+  const create = async (fields: object) => {
+    const { body, text } = await service.call('POST', '/payplans', { graceDays: 0, ...fields });
+    return body.data?.id ?? expect.fail(text);
+  };
+  const preview = (id: number, body: object) => service.call('POST', `/payplans/${id}/preview`, body);
+
+  it('shows the schedule that an account then gets', async () => {
+    const plan = { deposit: 100, price: 1_000, frequency: 'monthly', instalmentCount: 4, roundingUnit: 50 };
+    const id = await create({ ...plan, name: 'Previewed', monthsWithoutDues: [5, 6] });
+    const sale = { activationDate: '2026-01-31', firstDueDate: '2026-03-15' };
+    const { status, body, text } = await preview(id, sale);
+    expect(status, text).toBe(200);
+    expect(body.data).toEqual({
+      ...{ payplanId: id, currency: 'KES', activationDate: '2026-01-31', total: 1_000, deposit: 100 },
+      ...{ dueCount: 4, firstDueDate: '2026-03-15', lastDueDate: '2026-08-15', hasEqualInstalments: false },
+      items: [
+        { number: 0, dueDate: '2026-01-31', amount: 100 },
+        { number: 1, dueDate: '2026-03-15', amount: 250 },
+        { number: 2, dueDate: '2026-04-15', amount: 250 },
+        { number: 3, dueDate: '2026-07-15', amount: 250 },
+        { number: 4, dueDate: '2026-08-15', amount: 150 },
+      ],
+      runs: [
+        {
+          ...{ firstItem: 1, lastItem: 2, firstDueDate: '2026-03-15', lastDueDate: '2026-04-15' },
+          ...{ count: 2, instalmentAmount: 250 },
+        },
+        {
+          ...{ firstItem: 3, lastItem: 3, firstDueDate: '2026-07-15', lastDueDate: '2026-07-15' },
+          ...{ count: 1, instalmentAmount: 250 },
+        },
+        {
+          ...{ firstItem: 4, lastItem: 4, firstDueDate: '2026-08-15', lastDueDate: '2026-08-15' },
+          ...{ count: 1, instalmentAmount: 150 },
+        },
+      ],
+    });
+    const account = await newAccount(service, { payplanId: id, ...sale });
+    expect(account).toMatchObject({ total: 1_000, instalmentAmount: 250, hasEqualInstalments: false });
+    const { items } = (await service.call('GET', `/accounts/${account.id}/schedule`)).body.data;
+    expect(items).toMatchObject(body.data.items);
+    await expectBooksToBalance(service.context);
+  });
+
+  it('shows a harvest plan, and no deposit of 0', async () => {
+    const harvest = { entries: [{ month: 3, day: 15, shareBasisPoints: 10_000 }], cycles: 2, leadDays: 0 };
+    const id = await create({ name: 'Previewed harvest', deposit: 0, price: 301, harvest });
+    const { body } = await preview(id, { activationDate: '2026-03-16' });
+    expect(body.data.items).toEqual([
+      { number: 1, dueDate: '2027-03-15', amount: 150 },
+      { number: 2, dueDate: '2028-03-15', amount: 151 },
+    ]);
+    expect(body.data).toMatchObject({ deposit: 0, dueCount: 2, lastDueDate: '2028-03-15' });
+    expect(wrongFields(await preview(id, { firstDueDate: '2027-03-15' }))).toEqual(['firstDueDate']);
+  });
+
+  it('shows equal instalments from today, one period after the activation', async () => {
+    const { body } = await preview(2, {});
+    const day = today(service.context);
+    expect(body.data).toMatchObject({ activationDate: day, dueCount: 52, hasEqualInstalments: true });
+    expect(body.data.runs).toHaveLength(1);
+    expect((await preview(999_999, {})).status).toBe(404);
+  });
+});
+
+describe('a sale with a first due date', () => {
+  const sale = async (fields: object) => {
+    const { id } = await newCustomer(service);
+    return { customerId: id, productId: 1, payplanId: 2, ...fields };
+  };
+
+  it.each([
+    ['2026-02-02', /must be after the activation date \(2026-02-02\)/],
+    ['2026-01-31', /must be after the activation date/],
+    ['2027-02-03', /at most 12 months after the activation date, on 2027-02-02 or earlier/],
+  ])('on %s is refused, in a preview, alone and among many', async (firstDueDate, message) => {
+    const dates = { activationDate: '2026-02-02', firstDueDate };
+    const body = await sale(dates);
+    const field = { path: 'firstDueDate', message: expect.stringMatching(message) };
+    for (const answer of [
+      await service.call('POST', '/payplans/2/preview', dates),
+      await service.call('POST', '/accounts', body),
+    ]) {
+      expect(answer.status).toBe(400);
+      expect(answer.body.error.details.fields).toEqual([field]);
+    }
+    const items = [body, await sale({ activationDate: '2026-02-02', firstDueDate: '2026-02-20' })];
+    const { data } = (await service.call('POST', '/accounts/bulk', { items })).body;
+    expect(data).toMatchObject({ created: 1, failed: 1 });
+    expect(data.items[0].error.details.fields).toEqual([field]);
+    expect(data.items[1].data).toMatchObject({ nextDueDate: '2026-02-02', hasEqualInstalments: false });
+  });
+
+  it('one period after the activation is an ordinary sale', async () => {
+    const account = await newAccount(service, {
+      ...{ payplanId: 2, activationDate: '2026-02-02', firstDueDate: '2026-02-09' },
+    });
+    expect(account).toMatchObject({ hasEqualInstalments: true });
+  });
+});
+
 describe('payment methods and employees', () => {
   it('are added and changed', async () => {
     const method = await service.call('POST', '/payment-methods', { code: 'airtel', name: 'Airtel Money' });

@@ -54,6 +54,7 @@ export const STORY = [
   'POST /api/products/{id}/configurations',
   'POST /api/payplans',
   'PUT /api/payplans/{id}',
+  'POST /api/payplans/{id}/preview',
   'POST /api/payment-methods',
   'PUT /api/payment-methods/{id}',
   'POST /api/employees',

@@ -1,10 +1,21 @@
 import { type Context, today } from '../../core/context.ts';
 import type { Api } from '../../core/http/api.ts';
 import { changeRoute, getRoute, listAndCreateRoutes } from '../../core/http/crud.ts';
+import { Envelope, ok } from '../../core/http/envelope.ts';
+import { notFound } from '../../core/http/errors.ts';
+import { IdParams } from '../../core/http/fields.ts';
 import { changePayPlan, createPayPlan } from './commands.ts';
-import { NewPayPlan, PayPlan, PayPlanChanges, PayPlanQuery, payPlanList } from './schema.ts';
+import {
+  NewPayPlan,
+  PayPlan,
+  PayPlanChanges,
+  PayPlanPreview,
+  PayPlanQuery,
+  PayPlanSale,
+  payPlanList,
+} from './schema.ts';
 import { findPayPlanRow, listPayPlans, lockPayPlan, type PayPlanRow } from './store.ts';
-import { toPayPlan } from './view.ts';
+import { toPayPlan, toPayPlanPreview } from './view.ts';
 
 export function payPlanRoutes(api: Api, context: Context): void {
   const { db, currency } = context;
@@ -34,6 +45,29 @@ export function payPlanRoutes(api: Api, context: Context): void {
       return row && show(row, activationDate);
     },
   });
+
+  api.post(
+    '/payplans/:id/preview',
+    {
+      config: { access: 'catalogue:read', errors: ['NOT_FOUND'] },
+      schema: {
+        tags: ['Pay plans'],
+        operationId: 'previewPayPlan',
+        summary: 'Preview the schedule of a sale',
+        description:
+          'Stores nothing. `POST /api/accounts` with the same dates opens an account with this schedule.',
+        params: IdParams,
+        body: PayPlanSale,
+        response: { 200: Envelope(PayPlanPreview, 'Schedule computed.') },
+      },
+    },
+    async ({ params: { id }, body: { activationDate = today(context), firstDueDate } }) => {
+      const row = await findPayPlanRow(db, id);
+      if (!row) throw notFound('payplan', id);
+      const preview = toPayPlanPreview(row, currency, { activationDate, firstDueDate });
+      return ok(preview, 'Schedule computed.');
+    },
+  );
 
   changeRoute(api, context, {
     ...described,

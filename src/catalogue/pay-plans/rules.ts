@@ -1,4 +1,5 @@
 import type { Frequency, Row } from '../../core/database/tables.ts';
+import { invalidField } from '../../core/http/errors.ts';
 import {
   addDays,
   addMonthsKeepingDay,
@@ -323,6 +324,20 @@ export function firstDueDateProblem(
   if (!runs || runs.length > MAX_RUNS)
     return 'must be another day: from this day on, the plan would be too long';
   return undefined;
+}
+
+/**
+ * The runs of an account that is sold, with a first due date that can be chosen.
+ * @throws AppError VALIDATION_ERROR if the date cannot be chosen.
+ */
+export function runsOfSale(
+  plan: PlanShape,
+  activationDate: PlainDate,
+  firstDueDate: PlainDate | undefined,
+): Run[] {
+  const problem = firstDueDate && firstDueDateProblem(plan, activationDate, firstDueDate);
+  if (problem !== undefined) throw invalidField('firstDueDate', problem);
+  return runsOfPlan(plan, activationDate, firstDueDate);
 }
 
 /** Like `runsOfPlan`. @returns undefined if the plan is too long. */

@@ -13,7 +13,7 @@ import {
   Timestamp,
 } from '../../core/http/fields.ts';
 import { defineList } from '../../core/lists/query.ts';
-import { WHOLE_SHARE } from './rules.ts';
+import { MAX_MONTHS_TO_FIRST_DUE, WHOLE_SHARE } from './rules.ts';
 
 export const FREQUENCIES = ['daily', 'weekly', 'monthly'] as const satisfies Frequency[];
 
@@ -246,6 +246,92 @@ export const PayPlan = Type.Object(
           firstInstalment: '2026-11-09',
           lastInstalment: '2027-11-01',
         },
+      },
+    ],
+  },
+);
+
+export const FirstDueDate = {
+  ...EntryDate,
+  description: `The date of the first instalment: after the activation date, at most ${MAX_MONTHS_TO_FIRST_DUE} months after it, and in a month in which the pay plan has instalments. The others follow from this date. Default: one period of the pay plan after the activation date. A harvest plan has its own dates.`,
+};
+
+/** The terms of a sale that a preview shows. */
+export const PayPlanSale = Type.Object(
+  {
+    activationDate: Type.Optional({ ...EntryDate, description: 'Default: today.' }),
+    firstDueDate: Type.Optional(FirstDueDate),
+  },
+  {
+    title: 'PayPlanSale',
+    examples: [{ activationDate: '2026-11-02', firstDueDate: '2026-11-30' }, {}],
+  },
+);
+
+export const PayPlanPreview = Type.Object(
+  {
+    payplanId: Id,
+    currency: Type.String(),
+    activationDate: DateText,
+    total: { ...Money, description: 'The sum of the deposit and all instalments.' },
+    deposit: { ...Money, description: 'Due on the activation date.' },
+    dueCount: Type.Integer({ description: 'The number of instalments.' }),
+    firstDueDate: { ...DateText, description: 'The date of the first instalment.' },
+    lastDueDate: { ...DateText, description: 'The date of the last instalment.' },
+    hasEqualInstalments: Type.Boolean({
+      description: 'Whether all instalments are equal, the first one period after the activation date.',
+    }),
+    items: Type.Array(
+      Type.Object(
+        {
+          number: Type.Integer({ description: '0 for the deposit, 1 for the first instalment.' }),
+          dueDate: DateText,
+          amount: Money,
+        },
+        { title: 'PreviewedItem' },
+      ),
+      { description: 'The deposit, unless it is 0, and all instalments.' },
+    ),
+    runs: Type.Array(
+      Type.Object(
+        {
+          firstItem: Type.Integer(),
+          lastItem: Type.Integer(),
+          firstDueDate: DateText,
+          lastDueDate: DateText,
+          count: Type.Integer({ description: 'The number of instalments of the run.' }),
+          instalmentAmount: { ...Money, description: 'The amount of each of them.' },
+        },
+        { title: 'PreviewedRun' },
+      ),
+      {
+        description:
+          'The same instalments, with those of one amount and one rhythm in one run. A month without instalments begins a new run.',
+      },
+    ),
+  },
+  {
+    title: 'PayPlanPreview',
+    examples: [
+      {
+        ...{ payplanId: 4, currency: 'KES', activationDate: '2026-11-02', total: 2000, deposit: 500 },
+        ...{ dueCount: 3, firstDueDate: '2026-11-30', lastDueDate: '2027-01-30', hasEqualInstalments: false },
+        items: [
+          { number: 0, dueDate: '2026-11-02', amount: 500 },
+          { number: 1, dueDate: '2026-11-30', amount: 600 },
+          { number: 2, dueDate: '2026-12-30', amount: 600 },
+          { number: 3, dueDate: '2027-01-30', amount: 300 },
+        ],
+        runs: [
+          {
+            ...{ firstItem: 1, lastItem: 2, firstDueDate: '2026-11-30', lastDueDate: '2026-12-30' },
+            ...{ count: 2, instalmentAmount: 600 },
+          },
+          {
+            ...{ firstItem: 3, lastItem: 3, firstDueDate: '2027-01-30', lastDueDate: '2027-01-30' },
+            ...{ count: 1, instalmentAmount: 300 },
+          },
+        ],
       },
     ],
   },

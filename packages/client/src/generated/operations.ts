@@ -408,6 +408,8 @@ export interface PayPlansCalls {
   get(id: number, query?: QueryOf<'getPayPlan'>, options?: CallOptions): Promise<DataOf<'getPayPlan'>>;
   /** Change a pay plan */
   update(id: number, body: BodyOf<'updatePayPlan'>, options?: CallOptions): Promise<DataOf<'updatePayPlan'>>;
+  /** Preview the schedule of a sale */
+  preview(id: number, body?: BodyOf<'previewPayPlan'>, options?: CallOptions): Promise<DataOf<'previewPayPlan'>>;
 }
 
 export interface PaymentMethodsCalls {
@@ -871,6 +873,7 @@ export const OPERATIONS = {
     create: { method: 'POST', path: '/api/payplans', hasBody: true, takesKey: true, secured: true, answers: 'data' },
     get: { method: 'GET', path: '/api/payplans/{id}', hasQuery: true, secured: true, answers: 'data' },
     update: { method: 'PUT', path: '/api/payplans/{id}', hasBody: true, secured: true, answers: 'data' },
+    preview: { method: 'POST', path: '/api/payplans/{id}/preview', hasBody: true, secured: true, answers: 'data' },
   },
   paymentMethods: {
     list: { method: 'GET', path: '/api/payment-methods', hasQuery: true, secured: true, answers: 'page' },
