@@ -220,6 +220,7 @@ export const audit = {
   'auditField.frequency': 'Frequency',
   'auditField.fromAccountId': 'From account',
   'auditField.fromEventId': 'From event',
+  'auditField.firstDueDate': 'First due date',
   'auditField.graceDays': 'Days of grace',
   'auditField.harvest': 'Instalments of a year',
   'auditField.hint': 'Last characters of the key',

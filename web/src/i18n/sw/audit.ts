@@ -190,6 +190,7 @@ export const audit: Record<keyof typeof en, string> = {
   'auditField.frequency': 'Marudio',
   'auditField.fromAccountId': 'Kutoka akaunti',
   'auditField.fromEventId': 'Kuanzia tukio',
+  'auditField.firstDueDate': 'Tarehe ya kwanza ya kulipa',
   'auditField.graceDays': 'Siku za neema',
   'auditField.harvest': 'Awamu za mwaka',
   'auditField.hint': 'Herufi za mwisho za ufunguo',
