@@ -116,6 +116,8 @@ async function pagesOf(get) {
     ['accounts', '/accounts'],
     ['account', `/accounts/${late.id}`],
     ['record-payment', `/accounts/${late.id}`, openCreate],
+    ['change-plan', `/accounts/${late.id}`, showChangeOfPlan],
+    ['plan-changes', '/plan-changes'],
     ['payments', '/payments'],
     ['payment', `/payments/${payment.id}`],
     ['invoices', '/invoices'],
@@ -125,6 +127,7 @@ async function pagesOf(get) {
     ['products', '/products'],
     ['product', '/products/1'],
     ['pay-plans', '/pay-plans'],
+    ['new-pay-plan', '/pay-plans', openCreate],
     ['payment-methods', '/payment-methods'],
     ['employees', '/employees'],
     ['users', '/users', openCreate],
@@ -149,6 +152,15 @@ async function openProducts(page) {
   await page.getByRole('button', { name: 'Next' }).click();
   await page.getByText('Home system 40 W', { exact: true }).click();
   await page.locator('input[name=payplanId]').first().waitFor();
+}
+
+/** Shows the effect of a deferral by two instalments. */
+async function showChangeOfPlan(page) {
+  await page.getByRole('button', { name: 'More actions' }).click();
+  await page.getByRole('button', { name: 'Change plan' }).click();
+  await page.locator('input[name=periods]').fill('2');
+  await page.keyboard.press('Enter');
+  await page.locator('.effect').waitFor();
 }
 
 async function takeAll(origin, pages, width) {

@@ -54,6 +54,13 @@ export const sale: Record<keyof typeof en, string> = {
   'sale.activation': 'Inaanza tarehe',
   'sale.activation.hint':
     'Malipo ya awali yanadaiwa siku hii. Tarehe za awamu zinahesabiwa kuanzia siku hii.',
+  'sale.firstDue': 'Chagua tarehe ya awamu ya kwanza',
+  'sale.firstDue.hint': 'Awamu nyingine zinafuata kuanzia tarehe hii.',
+  'sale.schedule': 'Awamu zote',
+  'sale.schedule.show': 'Onyesha awamu zote',
+  'sale.schedule.what': 'Nini',
+  'sale.schedule.item': 'Awamu ya {number}',
+  'field.firstDueDate': 'Awamu ya kwanza tarehe',
   'sale.amount': 'Kiasi kilichopokelewa',
   'sale.amount.deposit': 'Malipo ya awali: {amount}',
   'sale.amount.none': 'Hakuna kilichopokelewa bado',

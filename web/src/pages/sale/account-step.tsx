@@ -1,12 +1,21 @@
 import { useState } from 'react';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
+import { problemOf } from '../../api/problem.ts';
 import { settings } from '../../api/settings.ts';
 import { format, nameOfKey, t, tCount } from '../../i18n/index.ts';
 import { Empty, Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
 import { DateField, Form, FormButtons } from '../../ui/form.tsx';
 import { useConnection } from '../shared/use-connection.ts';
-import { ACTIVATION_DATES, describePlan, plansFor, useCatalogue, useDates } from './catalogue.ts';
+import {
+  ACTIVATION_DATES,
+  choosesFirstDue,
+  describePlan,
+  plansFor,
+  useCatalogue,
+  useDates,
+  usePreview,
+} from './catalogue.ts';
 import { type FieldName, keepTyped, type StepProps } from './sales.ts';
 
 /** What is sold, and on which terms. */
@@ -15,6 +24,14 @@ export function AccountStep({ sale, onDone, onBack }: StepProps) {
   const { products, plans } = useCatalogue();
   const datesOf = useDates(typed.activationDate);
   const [isIncomplete, setIsIncomplete] = useState(false);
+  const plan = plans.data?.find(({ id }) => String(id) === typed.payplanId);
+  const preview = usePreview(typed, choosesFirstDue(typed, plan));
+  const chosenDates = typed.firstDueDate &&
+    preview.data && {
+      activationDate: preview.data.activationDate,
+      firstInstalment: preview.data.firstDueDate,
+    };
+  const wrongDate = problemOf(preview.error)?.fields.find(({ path }) => path === 'firstDueDate')?.message;
   return (
     <Form
       problem={parts.account.problem}
@@ -22,7 +39,7 @@ export function AccountStep({ sale, onDone, onBack }: StepProps) {
       onSubmit={() => {
         const isComplete = typed.productId !== undefined && typed.payplanId !== undefined;
         setIsIncomplete(!isComplete);
-        if (isComplete) onDone();
+        if (isComplete && wrongDate === undefined) onDone();
       }}
     >
       <Loaded
@@ -61,14 +78,17 @@ export function AccountStep({ sale, onDone, onBack }: StepProps) {
               legend={t('account.plan')}
               name="payplanId"
               chosen={typed.payplanId}
-              onChoose={(payplanId) => keepTyped(sale.id, { payplanId })}
+              onChoose={(payplanId) => {
+                const { harvest } = rows.find(({ id }) => String(id) === payplanId) ?? {};
+                keepTyped(sale.id, { payplanId, ...(harvest && { firstDueDate: undefined }) });
+              }}
               problem={isIncomplete ? t('sale.plan.missing') : undefined}
-              options={plansFor(rows, typed.productId).map((plan) => ({
-                id: plan.id,
-                title: plan.name,
-                detail: describePlan(plan),
-                value: `${t('field.total')}: ${format.money(plan.total)}`,
-                note: noteOf(datesOf(plan.id)),
+              options={plansFor(rows, typed.productId).map((one) => ({
+                id: one.id,
+                title: one.name,
+                detail: describePlan(one),
+                value: `${t('field.total')}: ${format.money(one.total)}`,
+                note: noteOf(one === plan && chosenDates ? chosenDates : datesOf(one.id)),
               }))}
             />
           )}
@@ -81,12 +101,32 @@ export function AccountStep({ sale, onDone, onBack }: StepProps) {
         defaultValue={typed.activationDate ?? settings().today}
         hint={t('sale.activation.hint')}
       />
+      {plan && !plan.harvest && (
+        <details className="sale-more" open={Boolean(typed.firstDueDate)}>
+          <summary>{t('sale.firstDue')}</summary>
+          <DateField
+            label={t('field.firstDueDate')}
+            name="firstDueDate"
+            max={ACTIVATION_DATES.max}
+            defaultValue={typed.firstDueDate}
+            hint={
+              wrongDate === undefined ? (
+                t('sale.firstDue.hint')
+              ) : (
+                <span className="field-error" role="alert">
+                  {wrongDate}
+                </span>
+              )
+            }
+          />
+        </details>
+      )}
       <FormButtons submit={t('sale.next')} onCancel={onBack} cancel={t('action.back')} />
     </Form>
   );
 }
 
-function noteOf(dates: Schemas['PayPlan']['dates'] | undefined): string | undefined {
+function noteOf(dates: Omit<Schemas['PayPlan']['dates'], 'lastInstalment'> | undefined): string | undefined {
   if (!dates) return undefined;
   return t('sale.plan.first', {
     first: format.date(dates.firstInstalment),

@@ -1,9 +1,11 @@
-import { client } from '../../api/client.ts';
+import { useQuery } from '@tanstack/react-query';
+import { client, sendSignedIn } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { settings } from '../../api/settings.ts';
 import { exactly, format, t } from '../../i18n/index.ts';
 import { useAllRows, usePaymentMethods } from '../shared/catalogue.ts';
 import { describePlanInstalments } from '../shared/plan-terms.ts';
+import type { Sale } from './sales.ts';
 
 const ACTIVE = { 'filter[active]': { eq: true }, sort: 'name:asc' };
 
@@ -55,6 +57,37 @@ export function useDates(activationDate: string | undefined) {
   const rows = needsRead ? ofDate.data : plans.data;
   return (planId: number | undefined) =>
     rows && isKnown(rows) ? rows.find(({ id }) => id === planId)?.dates : undefined;
+}
+
+/** Whether a date of the first instalment is chosen that the plan can have. */
+export function choosesFirstDue(
+  { firstDueDate }: Sale['typed'],
+  plan: Schemas['PayPlan'] | undefined,
+): boolean {
+  return Boolean(firstDueDate) && plan !== undefined && plan.harvest === null;
+}
+
+/** The schedule of the account before the sale is saved. */
+export function usePreview({ payplanId, activationDate, firstDueDate }: Sale['typed'], isEnabled: boolean) {
+  const body = { activationDate: activationDate || settings().today, ...(firstDueDate && { firstDueDate }) };
+  const path = '/api/payplans/{id}/preview';
+  return useQuery({
+    queryKey: ['post', path, payplanId, body],
+    enabled: isEnabled && Boolean(payplanId),
+    retry: false,
+    queryFn: async ({ signal }) => {
+      const params = { path: { id: Number(payplanId) } };
+      // The service stores nothing, so the request can be repeated after a lost connection.
+      const { data, error } = await client.POST(path, {
+        signal,
+        params,
+        body,
+        fetch: (request) => sendSignedIn(request, true),
+      });
+      if (!data) throw error;
+      return data.data;
+    },
+  });
 }
 
 /** Example: "KES 2,000.00 deposit, then 52 × KES 400.00, weekly". */

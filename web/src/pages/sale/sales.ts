@@ -33,6 +33,7 @@ export type FieldName =
   | 'productId'
   | 'payplanId'
   | 'activationDate'
+  | 'firstDueDate'
   | 'amount'
   | 'paymentMethodId'
   | 'transactionRef'
@@ -53,6 +54,7 @@ const PART_OF: Readonly<Record<Exclude<FieldName, CustomerText>, Part>> = {
   productId: 'account',
   payplanId: 'account',
   activationDate: 'account',
+  firstDueDate: 'account',
   amount: 'payment',
   paymentMethodId: 'payment',
   transactionRef: 'payment',
@@ -265,6 +267,7 @@ const SAVERS: Record<Part, (sale: Sale, headers: Headers) => Promise<Partial<Sal
       productId: Number(typed.productId),
       payplanId: Number(typed.payplanId),
       ...(typed.activationDate && { activationDate: typed.activationDate }),
+      ...(typed.firstDueDate && { firstDueDate: typed.firstDueDate }),
     };
     const { id, accountNumber } = dataOf(await client.POST('/api/accounts', { body, headers }));
     return { account: { id, accountNumber } };

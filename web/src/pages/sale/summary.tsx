@@ -1,9 +1,11 @@
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { format, t, tValue } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
 import { Facts } from '../../ui/panel.tsx';
 import { describePlanInstalments } from '../shared/plan-terms.ts';
-import { leftOf, useCatalogue, useDates } from './catalogue.ts';
+import { choosesFirstDue, leftOf, useCatalogue, useDates, usePreview } from './catalogue.ts';
 import { nameOf, type Part, type Sale } from './sales.ts';
+import { ScheduleDialog } from './schedule-dialog.tsx';
 
 /** The parts that have their own line. The payment is shown with the terms of the plan. */
 const SHOWN = ['customer', 'identity', 'account'] as const satisfies Part[];
@@ -47,21 +49,33 @@ function isEntered({ typed, customer }: Sale, part: (typeof SHOWN)[number]): boo
 export function Terms({ sale: { typed } }: { sale: Sale }) {
   const { plans } = useCatalogue();
   const plan = plans.data?.find(({ id }) => String(id) === typed.payplanId);
-  const dates = useDates(typed.activationDate)(plan?.id);
+  const usual = useDates(typed.activationDate)(plan?.id);
+  const isChosen = choosesFirstDue(typed, plan);
+  const chosen = usePreview(typed, isChosen).data;
+  const [isShown, setIsShown] = useState(false);
   if (!plan) return null;
+  const [first, last] = isChosen
+    ? [chosen?.firstDueDate, chosen?.lastDueDate]
+    : [usual?.firstInstalment, usual?.lastInstalment];
   const paid = Number(typed.amount || 0);
   return (
-    <Facts
-      rows={[
-        [t('field.deposit'), format.money(plan.deposit)],
-        [t('field.instalments'), describePlanInstalments(plan)],
-        [t('field.total'), format.money(plan.total)],
-        [t('sale.terms.first'), dates ? format.date(dates.firstInstalment) : '–'],
-        [t('sale.terms.last'), dates ? format.date(dates.lastInstalment) : '–'],
-        [t('sale.amount'), paid > 0 ? format.money(paid) : null],
-        [t('sale.terms.left'), <strong key="left">{format.money(leftOf(plan, paid))}</strong>],
-      ]}
-    />
+    <>
+      <Facts
+        rows={[
+          [t('field.deposit'), format.money(plan.deposit)],
+          [t('field.instalments'), describePlanInstalments(plan)],
+          [t('field.total'), format.money(plan.total)],
+          [t('sale.terms.first'), first ? format.date(first) : '–'],
+          [t('sale.terms.last'), last ? format.date(last) : '–'],
+          [t('sale.amount'), paid > 0 ? format.money(paid) : null],
+          [t('sale.terms.left'), <strong key="left">{format.money(leftOf(plan, paid))}</strong>],
+        ]}
+      />
+      <Button kind="quiet" onClick={() => setIsShown(true)}>
+        {t('sale.schedule.show')}
+      </Button>
+      {isShown && <ScheduleDialog typed={typed} planName={plan.name} onClose={() => setIsShown(false)} />}
+    </>
   );
 }
 
