@@ -113,7 +113,8 @@ describe.skipIf(!HAS_BROWSER)('a change of a plan', () => {
     await page.locator('.effect-box:focus').waitFor();
     expect(await effectOf(page, 'Jumla')).toEqual(['22,800.00', '22,200.00']);
     await expectAccessible(page);
-    await dialog.getByRole('button', { name: 'Rudi' }).click();
+    await dialog.getByRole('button', { name: 'Rudi' }).press('Enter');
+    await page.locator('dialog [name=kind]:focus').waitFor();
     expect(await field(page, 'amount').inputValue()).toBe('600');
     await field(page, 'amount').fill('500');
     await page.keyboard.press('Enter');
@@ -188,7 +189,7 @@ describe.skipIf(!HAS_BROWSER)('a change of a plan', () => {
     expect(await changesOf(id)).toEqual([]);
   });
 
-  it('spreads the rest anew, raises the price with a consent, and corrects the sale', async () => {
+  it('revises the remaining instalments, raises the price with a consent, and corrects the sale', async () => {
     const id = await newLateAccount();
     const page = await console.open(`/accounts/${id}`);
     await openChange(page);

@@ -17,7 +17,7 @@ export const planChanges = {
   'changePlan.kind.deferral': 'Defer instalments',
   'changePlan.kind.discount': 'Give a discount',
   'changePlan.kind.price_correction': 'Correct the price downwards',
-  'changePlan.kind.revision': 'Spread the rest anew',
+  'changePlan.kind.revision': 'Revise the remaining instalments',
   'changePlan.kind.price_rise': 'Raise the price',
   'changePlan.kind.sale_correction': 'Correct the sale: another plan',
   'changePlan.kind.undo': 'Undo the last change',

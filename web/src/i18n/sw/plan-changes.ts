@@ -18,7 +18,7 @@ export const planChanges: Record<keyof typeof en, string> = {
   'changePlan.kind.deferral': 'Ahirisha awamu',
   'changePlan.kind.discount': 'Toa punguzo',
   'changePlan.kind.price_correction': 'Sahihisha bei kwa kupunguza',
-  'changePlan.kind.revision': 'Panga upya kilichobaki',
+  'changePlan.kind.revision': 'Panga upya awamu zilizobaki',
   'changePlan.kind.price_rise': 'Pandisha bei',
   'changePlan.kind.sale_correction': 'Sahihisha mauzo: mpango mwingine',
   'changePlan.kind.undo': 'Tengua badiliko la mwisho',

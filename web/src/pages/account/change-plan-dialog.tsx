@@ -10,6 +10,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { Notice } from '../../ui/feedback.tsx';
 import { Form, FormButtons, SelectField, TextAreaField } from '../../ui/form.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { useLostFocus } from '../../ui/use-lost-focus.ts';
 import { outcomeOf } from '../shared/approval.ts';
 import { useConnection } from '../shared/use-connection.ts';
 import { KINDS, type Kind, usePlanChangeFields } from './plan-change-fields.tsx';
@@ -32,6 +33,7 @@ export function ChangePlanDialog({ account, nextUpcoming, onClose }: ChangePlanD
   const connection = useConnection();
   const [asked, setAsked] = useState<NewPlanChange>();
   const [effects, setEffects] = useState<{ shown: Effect; earlier?: Effect }>();
+  const form = useLostFocus<HTMLDivElement>(effects === undefined, 'select');
   const preview = useMutation({
     mutationFn: async (body: NewPlanChange) => {
       const { data, error } = await client.POST('/api/accounts/{id}/plan-changes', {
@@ -72,7 +74,7 @@ export function ChangePlanDialog({ account, nextUpcoming, onClose }: ChangePlanD
       }}
     >
       {/* The form stays, so that its fields keep their values. */}
-      <div hidden={effects !== undefined}>
+      <div ref={form} hidden={effects !== undefined}>
         <Form
           problem={problemOf(preview.error)}
           isSending={preview.isPending}

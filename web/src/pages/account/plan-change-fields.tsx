@@ -39,7 +39,7 @@ const LATEST = '2999-12-31';
  */
 export function usePlanChangeFields(
   account: Schemas['Account'],
-  firstOpenDue: string | undefined,
+  nextUpcoming: string | undefined,
   kind: Kind,
 ) {
   const tomorrow = format.addDays(settings().today, 1);
@@ -68,7 +68,7 @@ export function usePlanChangeFields(
               name="from"
               min={tomorrow}
               max={LATEST}
-              defaultValue={firstOpenDue}
+              defaultValue={nextUpcoming}
               hint={t('changePlan.from.hint')}
               required
             />
@@ -110,7 +110,7 @@ export function usePlanChangeFields(
               name="firstDueDate"
               min={tomorrow}
               max={LATEST}
-              defaultValue={firstOpenDue}
+              defaultValue={nextUpcoming}
               required
             />
             <SelectField
@@ -146,7 +146,7 @@ export function usePlanChangeFields(
                 required
               />
             )}
-            {spread === 'harvest' ? harvest.fields : <RhythmFields />}
+            {spread === 'harvest' ? harvest.fields : <RhythmFields initial={account.frequency} />}
             {arrearsField(t('changePlan.arrears.move', arrears))}
           </>
         ),

@@ -15,8 +15,8 @@ const MOST_HARVEST_DAYS = 12;
 const WHOLE = 10_000;
 
 /** The time between instalments. Most plans need only the frequency. */
-export function RhythmFields() {
-  const [frequency, setFrequency] = useState<string>('');
+export function RhythmFields({ initial = '' }: { initial?: Frequency | '' }) {
+  const [frequency, setFrequency] = useState<string>(initial);
   const [isOwn, setIsOwn] = useState(false);
   const known = FREQUENCIES.find((one) => one === frequency);
   return (
