@@ -77,6 +77,8 @@ describe.skipIf(!HAS_BROWSER)('a change of a plan', () => {
     await entry.getByText('Plan changed').waitFor();
     await entry.getByText('Instalments deferred').waitFor();
     await entry.getByText('finance').waitFor();
+    await page.getByRole('button', { name: 'Explain the balance' }).click();
+    await page.getByText('Plan changed · Lost the first harvest').waitFor();
     await expectAccessible(page);
     expect(await changesOf(id)).toMatchObject([
       { kind: 'deferral', reason: 'Lost the first harvest', reasonCode: 'bad_harvest', arrearsMoved: 800 },

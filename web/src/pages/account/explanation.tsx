@@ -49,7 +49,9 @@ function Rows({ accountId }: { accountId: number }) {
             caption={t('account.explain')}
             columns={columns}
             rows={[...rows].reverse()}
-            keyOf={(row) => [row.date, row.type, row.item, row.paymentId, row.creditMoveId].join(' ')}
+            keyOf={({ date, type, item, paymentId, creditMoveId, planChangeId }) =>
+              [date, type, item, paymentId, creditMoveId, planChangeId].join(' ')
+            }
           />
         )}
       </Loaded>
@@ -65,5 +67,6 @@ function amountColumn(name: 'charged' | 'paid' | 'dueSoFar' | 'owedInTotal', lab
 function nameOf(row: Row): string {
   const name = tValue('statementRow', row.type);
   if (row.type === 'instalment') return `${name} ${row.item}`;
-  return row.transactionRef ? `${name} · ${row.transactionRef}` : name;
+  const detail = row.transactionRef ?? row.reason;
+  return detail === null ? name : `${name} · ${detail}`;
 }
