@@ -147,8 +147,11 @@ function Confirmation(props: ConfirmationProps) {
   const { shown, earlier, problem, isSending, onStop, onBack, onConfirm } = props;
   const { planChangeReasons } = settings();
   const box = useRef<HTMLDivElement>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: A screen reader reads each new effect.
-  useLayoutEffect(() => box.current?.focus(), [shown]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: Runs for each new effect.
+  useLayoutEffect(() => {
+    box.current?.focus({ preventScroll: true }); // A screen reader then reads the effect.
+    box.current?.closest('dialog')?.scrollTo(0, 0);
+  }, [shown]);
   return (
     <>
       <div ref={box} tabIndex={-1} className="effect-box">

@@ -65,16 +65,23 @@ const ROWS = [
 /** A plan with months without instalments, or with harvests, can have hundreds of runs. */
 const MOST_RUNS = 6;
 
-/** Each run in two lines, for example: "52 × 400.00" and "9 Nov 2026 – 1 Nov 2027". */
+/** Each run in two lines. Example: "52 × 400.00" and "9 Nov 2026 – 1 Nov 2027". */
 function describeRuns(runs: State['runs']): string[] {
-  const lines = runs
-    .slice(0, MOST_RUNS)
-    .flatMap(({ count, amount, firstDueDate, lastDueDate }) => [
-      t('changePlan.run', { count: format.number(count), amount: format.amount(amount) }),
-      format.dateRange(firstDueDate, lastDueDate),
-    ]);
+  const lines = runs.slice(0, MOST_RUNS).flatMap(linesOfRun);
   const left = runs.length - MOST_RUNS;
   return left > 0 ? [...lines, t('changePlan.moreRuns', { count: format.number(left) })] : lines;
+}
+
+function linesOfRun({ count, amount, firstDueDate, lastDueDate }: State['runs'][number]): string[] {
+  const each = format.amount(amount);
+  const amounts = count === 1 ? each : t('changePlan.run', { count: format.number(count), amount: each });
+  return [amounts, datesOf(firstDueDate, lastDueDate)];
+}
+
+/** Lines break only between two dates, not within a date. */
+function datesOf(first: string, last: string): string {
+  const dates = format.dateRange(first, last).split(' – ');
+  return dates.map((date) => date.replaceAll(' ', '\u00a0')).join(' – ');
 }
 
 function linesOf(lines: readonly string[]): ReactNode {
