@@ -171,7 +171,7 @@ export const PAGES: readonly PageEntry[] = [
     permission: 'accounts:read',
     messages: 'plan-changes',
     load: () => import('./plan-changes/page.tsx'),
-    navigation: { label: 'nav.planChanges', icon: 'calendar' },
+    navigation: { label: 'nav.planChanges', icon: 'change' },
   },
   {
     path: '/payments',

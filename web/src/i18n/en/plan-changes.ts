@@ -57,6 +57,7 @@ export const planChanges = {
   'changePlan.daysPastDue': 'Days past due',
   'changePlan.completion': 'Last instalment',
   'changePlan.restructured': 'The account then counts as restructured.',
+  'changePlan.reason.hint': 'Statements for the customer show it.',
   'changePlan.needsApproval':
     'Another user has to approve this change. It takes effect on the day of the approval.',
   'changePlan.outdated': 'The account has changed meanwhile. This is the effect now.',

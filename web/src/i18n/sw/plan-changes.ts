@@ -58,6 +58,7 @@ export const planChanges: Record<keyof typeof en, string> = {
   'changePlan.daysPastDue': 'Siku za kuchelewa',
   'changePlan.completion': 'Awamu ya mwisho',
   'changePlan.restructured': 'Akaunti itahesabiwa kuwa imepangwa upya.',
+  'changePlan.reason.hint': 'Taarifa za mteja zinaionyesha.',
   'changePlan.needsApproval':
     'Mtumiaji mwingine anapaswa kuidhinisha badiliko hili. Linaanza siku ya kuidhinishwa.',
   'changePlan.outdated': 'Akaunti imebadilika wakati huo huo. Haya ndiyo matokeo sasa.',

@@ -194,7 +194,13 @@ function Confirmation(props: ConfirmationProps) {
             ))}
           </SelectField>
         )}
-        <TextAreaField label={t('field.reason')} name="reason" maxLength={500} required />
+        <TextAreaField
+          label={t('field.reason')}
+          name="reason"
+          maxLength={500}
+          hint={t('changePlan.reason.hint')}
+          required
+        />
         <FormButtons
           submit={t(shown.needsApproval ? 'changePlan.send' : 'changePlan.submit')}
           onCancel={onBack}
