@@ -295,7 +295,8 @@ function effectOf(given: Given, change: PlanChange): Effect {
       };
     }
     case 'discount':
-    case 'price_correction': {
+    case 'price_correction':
+    case 'payoff': {
       const limit = price - (change.kind === 'discount' ? maxMinor(paid, deposit) : deposit);
       if (change.amountMinor > limit) refuse('amount');
       return { ...nothing, dues: cutLast(dues, change.amountMinor), priceChange: -change.amountMinor };

@@ -466,6 +466,14 @@ describe('a price correction', () => {
   });
 });
 
+describe('a payoff', () => {
+  it('can go below what is paid, as a price correction', () => {
+    const of = situation(MONTHLY, '2024-10-10', 1_300n);
+    const cut = (kind: 'payoff' | 'price_correction') => changedPlan(of, { kind, amountMinor: 40n });
+    expect(cut('payoff')).toEqual(cut('price_correction'));
+  });
+});
+
 describe('a price rise', () => {
   const rise = (amountMinor: bigint, dues?: [string, bigint][]): PlanChange => ({
     ...{ kind: 'price_rise', amountMinor },
@@ -606,6 +614,7 @@ describe('readsPaid', () => {
       [later('2024-10-31', { days: 1 }, true), true],
       [revision('2024-10-31', { ...everyMonth, count: 1 }), true],
       [{ kind: 'discount', amountMinor: 1n }, true],
+      [{ kind: 'payoff', amountMinor: 1n }, true],
       [{ kind: 'price_correction', amountMinor: 1n }, false],
       [{ kind: 'price_rise', amountMinor: 1n }, false],
       [{ kind: 'sale_correction', plan: HARVEST_PLAN }, false],

@@ -64,7 +64,8 @@ interface Revision {
 }
 
 interface PriceCut {
-  kind: 'discount' | 'price_correction';
+  /** Only a discount leaves what is paid. What is paid beyond a corrected price or a payoff is credit. */
+  kind: 'discount' | 'price_correction' | 'payoff';
   /** > 0 */
   amountMinor: Minor;
 }
@@ -128,6 +129,7 @@ export function changedPlan(situation: PlanSituation, change: PlanChange): Chang
       return revise(situation, change);
     case 'discount':
     case 'price_correction':
+    case 'payoff':
       return cutPrice(situation, change);
     case 'price_rise':
       return raisePrice(situation, change);
@@ -143,6 +145,7 @@ export function readsPaid(change: PlanChange): boolean {
       return change.movesArrears;
     case 'revision':
     case 'discount':
+    case 'payoff':
       return true;
     case 'price_correction':
     case 'price_rise':

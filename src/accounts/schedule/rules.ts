@@ -322,7 +322,7 @@ function itemsFrom(terms: Terms, first: number, end: number): ScheduledItem[] {
 }
 
 /** The number of items, including the deposit. */
-function itemCount(terms: Terms): number {
+export function itemCount(terms: Terms): number {
   return 1 + chargesOf(terms).instalmentCount;
 }
 

@@ -35,6 +35,8 @@ type StatusSet =
   | 'changesPlan'
   /** All is paid. Only the system gives and takes this status. */
   | 'paidInFull'
+  /** The discount of a pay plan for an early payoff is offered. */
+  | 'offersPayoff'
   /** A provider that asks before it takes a payment gets a refusal, unless the account has a balance. */
   | 'refusesPaymentsWithoutBalance';
 
@@ -62,17 +64,33 @@ const STATUS_TABLE: Readonly<Record<AccountStatus, StatusRow>> = {
   active: {
     moves: ['suspended', 'defaulted', 'cancelled'],
     needsReason: false,
-    sets: ['open', 'receivable', 'completesWhenPaid', 'suspendedWhenLate', 'called', 'changesPlan'],
+    sets: [
+      'open',
+      'receivable',
+      'completesWhenPaid',
+      'suspendedWhenLate',
+      'called',
+      'changesPlan',
+      'offersPayoff',
+    ],
   },
   suspended: {
     moves: ['active', 'defaulted', 'repossessed', 'written_off', 'cancelled'],
     needsReason: false,
-    sets: ['open', 'receivable', 'completesWhenPaid', 'reactivatedWhenPaid', 'called', 'changesPlan'],
+    sets: [
+      'open',
+      'receivable',
+      'completesWhenPaid',
+      'reactivatedWhenPaid',
+      'called',
+      'changesPlan',
+      'offersPayoff',
+    ],
   },
   defaulted: {
     moves: ['active', 'repossessed', 'written_off'],
     needsReason: true,
-    sets: ['open', 'receivable', 'completesWhenPaid', 'called', 'changesPlan'],
+    sets: ['open', 'receivable', 'completesWhenPaid', 'called', 'changesPlan', 'offersPayoff'],
   },
   repossessed: {
     moves: ['active', 'written_off'],
