@@ -99,6 +99,20 @@ const OFFERS = [
   },
 ];
 
+/** Can be sold, but has no account: the simulated customers pay equal instalments. */
+const HARVEST_PLAN: NewPayPlan = {
+  ...{ name: 'Surface pump, two harvests a year', deposit: 6_000, price: 60_000, roundingUnit: 100 },
+  harvest: {
+    entries: [
+      { month: 3, day: 15, shareBasisPoints: 6_000 },
+      { month: 9, day: 30, shareBasisPoints: 4_000 },
+    ],
+    cycles: 2,
+    leadDays: 60,
+  },
+  graceDays: 30,
+};
+
 const FIRST_NAMES =
   'Wanjiru Otieno Achieng Mwangi Kamau Njeri Kiprop Chebet Wafula Nekesa Mutua Mwende Hassan Amina Juma Zawadi Barasa Atieno Kimani Wambui'.split(
     ' ',
@@ -241,6 +255,8 @@ class DemoYear {
       const plan = await createPayPlan(context, ACTOR, { ...offer.plan, productId: product.id });
       this.offers.push({ ...offer, planId: plan.id, productId: product.id, productName: product.name });
     }
+    const pump = products.find(({ sku }) => sku === 'PUMP-1');
+    await createPayPlan(context, ACTOR, { ...HARVEST_PLAN, productId: pump?.id ?? null });
     for (const [at, name] of AGENTS.entries()) {
       const employee = await createEmployee(context, ACTOR, { name, phone: `+25473300010${at}` });
       this.agentIds.push(employee.id);
