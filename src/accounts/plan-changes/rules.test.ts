@@ -266,6 +266,20 @@ describe('a deferral is refused', () => {
     expect(shown(changedPlan(of, later('2025-01-31', { periods: 1 }))).at(-1)).toBe('2025-02-28 100');
   });
 
+  it('by thousands of years', () => {
+    const [months, harvests] = [
+      situation(MONTHLY, '2024-10-31', 900n),
+      situation(HARVEST, '2024-05-01', 400n),
+    ];
+    expect(refusal(months, later('2024-11-30', { periods: 100_000 })).path).toBe('periods');
+    expect(refusal(harvests, later('2024-06-01', { periods: 9_000 })).path).toBe('periods');
+    for (const of of [months, harvests])
+      expect(refusal(of, later('2024-11-30', { days: 4_000_000 }))).toEqual({
+        path: 'days',
+        message: 'must be lower: the schedule would last for thousands of years',
+      });
+  });
+
   it('where it would interrupt the schedule too often', () => {
     let terms: Terms = {
       ...MONTHLY,

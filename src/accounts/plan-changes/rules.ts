@@ -10,6 +10,7 @@ import {
   instalmentsShare,
   isInRhythm,
   isSingleRun,
+  LATEST_DUE,
   MAX_RUNS,
   monthOf,
   type PlanShape,
@@ -32,6 +33,7 @@ import {
   addDays,
   addMonthsKeepingDay,
   compareDates,
+  daysBetween,
   later,
   type PlainDate,
 } from '../../core/values/dates.ts';
@@ -164,7 +166,7 @@ function defer(situation: PlanSituation, { from, by, movesArrears, dues }: Defer
     'days' in by ? movedByDays(moving, by.days, situation) : movedByPeriods(moving, by.periods, situation);
   const runs = [...cutOff(fallenDue, movedMinor), ...staying, ...moved];
   return toChangedPlan(situation, {
-    path: 'from',
+    path: 'days' in by ? 'days' : 'periods',
     runs: append(runs, { sumMinor: movedMinor, dues, path: 'arrears' }, situation),
     arrearsMovedMinor: movedMinor,
   });
@@ -176,9 +178,11 @@ function movedByPeriods(
   periods: number,
   { monthsWithoutDues }: PlanSituation,
 ): Run[] {
-  if (moving.every(isSingleRun))
-    return moving.map((run) => ({ ...run, anchor: addMonthsKeepingDay(run.anchor, 12 * periods) }));
   const last = moving.at(-1);
+  if (moving.every(isSingleRun)) {
+    if (last && 12 * periods > unitsBy(last, LATEST_DUE)) throw tooLong('periods');
+    return moving.map((run) => ({ ...run, anchor: addMonthsKeepingDay(run.anchor, 12 * periods) }));
+  }
   if (!last || isSingleRun(last))
     throw invalidField(
       'periods',
@@ -201,6 +205,7 @@ function movedByDays(moving: readonly Run[], days: number, { monthsWithoutDues }
     );
   const moved: Run[] = [];
   for (const [i, run] of moving.entries()) {
+    if (days > daysBetween(dateInRun(run, 0), LATEST_DUE)) throw tooLong('days');
     const [before, movedBefore] = [moving[i - 1], moved.at(-1)];
     const own = { ...run, anchor: addDays(dateInRun(run, 0), days), place: 0 };
     moved.push(

@@ -61,7 +61,7 @@ export function periodOf(frequency: Frequency, every: number): Pick<Run, 'unit' 
 }
 
 /** Years later than any that a request can name, so that other dates can be computed from each due. */
-const LATEST_DUE = '8999-12-31' as PlainDate;
+export const LATEST_DUE = '8999-12-31' as PlainDate;
 
 /** Whether each run begins after the last due of the run before, and the last due is not after the year 8999. */
 export function areInOrder(runs: readonly Run[]): boolean {
