@@ -128,6 +128,7 @@ create table accounts (
   plan_version integer not null default 0,
   restructured_kind plan_change_kind,
   restructured_on date,
+  original_due_date date,
   constraint accounts_check CHECK (((paid_month IS NOT NULL) OR (paid_month_minor = 0))),
   constraint accounts_credit_minor_check CHECK ((credit_minor >= 0)),
   constraint accounts_deposit_minor_check CHECK ((deposit_minor >= 0)),
@@ -1090,6 +1091,22 @@ create table oauth_states (
 );
 CREATE INDEX oauth_states_expiry ON public.oauth_states USING btree (expires_at);
 
+create table original_terms (
+  account_id bigint not null,
+  total_minor bigint not null,
+  run_from date[] not null,
+  run_anchor date[] not null,
+  run_unit text[] not null,
+  run_every integer[] not null,
+  run_place integer[] not null,
+  run_count integer[] not null,
+  run_amount_minor bigint[] not null,
+  run_before_minor bigint[] not null,
+  constraint original_terms_total_minor_check CHECK ((total_minor > 0)),
+  constraint original_terms_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  constraint original_terms_pkey PRIMARY KEY (account_id)
+);
+
 create table pay_plans (
   id bigint not null generated always as identity,
   name text not null,
@@ -1830,6 +1847,19 @@ AS $function$
   end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.derive_original_due_date()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  new.original_due_date := (
+    select next_due_date_in_runs(
+      new.activation_date, o.total_minor, new.paid_minor, o.run_anchor, o.run_unit, o.run_every, o.run_place, o.run_amount_minor,
+      o.run_before_minor)
+    from original_terms o where o.account_id = new.id and new.next_due_date is not null);
+  return new;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.derive_schedule()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2196,6 +2226,8 @@ RETURN regexp_replace(regexp_replace($1, '^[''"`\u2018-\u201f\u2032\u2033\u2039\
 CREATE TRIGGER accounts_external_id BEFORE INSERT OR UPDATE OF external_id ON public.accounts FOR EACH ROW WHEN (((new.external_id IS NOT NULL) AND (new.import_id IS NULL))) EXECUTE FUNCTION external_id_is_taken();
 
 CREATE TRIGGER accounts_schedule BEFORE INSERT OR UPDATE OF status, paid_minor, activation_date, frequency, deposit_minor, instalment_minor, instalment_count, total_minor, next_due_date, run_from, run_anchor, run_unit, run_every, run_place, run_count, run_amount_minor, run_before_minor ON public.accounts FOR EACH ROW EXECUTE FUNCTION derive_schedule();
+
+CREATE TRIGGER accounts_schedule_original BEFORE UPDATE OF status, paid_minor, activation_date, deposit_minor, total_minor, next_due_date, run_anchor, plan_version, original_due_date ON public.accounts FOR EACH ROW WHEN ((new.plan_version > 0)) EXECUTE FUNCTION derive_original_due_date();
 
 CREATE TRIGGER approvals_end_once BEFORE UPDATE ON public.approvals FOR EACH ROW EXECUTE FUNCTION approvals_end_once();
 

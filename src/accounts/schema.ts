@@ -145,6 +145,17 @@ export const Restructured = Nullable(
   ),
 );
 
+const OriginalTerms = Nullable(
+  Type.Object(
+    { nextDueDate: Nullable(DateText), daysPastDue: Type.Integer() },
+    {
+      title: 'OriginalTerms',
+      description:
+        'What would be due by the terms of the sale with the price rises since then, at most the present total. Null if the present terms are these terms, or nothing is owed. The automatic suspension follows the present terms.',
+    },
+  ),
+);
+
 export const Account = Type.Object(
   {
     id: Id,
@@ -179,6 +190,7 @@ export const Account = Type.Object(
       description: 'The number of changes of the terms. 0: they are as in the pay plan.',
     }),
     restructured: Restructured,
+    originalTerms: OriginalTerms,
     total: Money,
     paid: Money,
     balance: Money,
@@ -216,6 +228,7 @@ export const Account = Type.Object(
         graceDays: 7,
         planVersion: 0,
         restructured: null,
+        originalTerms: null,
         total: 22800,
         paid: 3600,
         balance: 19200,
@@ -289,6 +302,9 @@ export const accountList = defineList(
     balance: { kind: 'money' },
     nextDueDate: { kind: 'date', column: 'a.next_due_date', nullable: true },
     daysPastDue: { kind: 'integer' },
+    largestDaysPastDue: { kind: 'integer' },
+    planVersion: { kind: 'integer', column: 'a.plan_version' },
+    restructuredDate: { kind: 'date', column: 'a.restructured_on', nullable: true },
     externalId: { kind: 'text', column: 'a.external_id', nullable: true },
     createdAt: { kind: 'timestamp', column: 'a.created_at' },
     updatedAt: { kind: 'timestamp', column: 'a.updated_at' },

@@ -14,7 +14,7 @@ import { customerMatches } from '../customers/store.ts';
 import { readAccountNumber } from './account-number-rules.ts';
 import type { AccountRow } from './ledger/rules.ts';
 import { TERM_COLUMNS } from './schedule/rules.ts';
-import { arrearsOn, compareDaysPastDue, daysPastDueOn } from './schedule/store.ts';
+import { arrearsOn, compareDaysPastDue, daysPastDueOn, largestDaysPastDueOn } from './schedule/store.ts';
 import type { AccountSearch } from './search-rules.ts';
 import { statusesIn } from './status/rules.ts';
 
@@ -127,6 +127,7 @@ const SHOWN_COLUMNS = [
   'plan_version',
   'restructured_kind',
   'restructured_on',
+  'original_due_date',
   'total_minor',
   'paid_minor',
   'credit_minor',
@@ -213,7 +214,11 @@ const ifActivated = (value: RawBuilder<number>): RawBuilder<number> =>
 /** The computed fields of a list of accounts a. */
 export function accountColumns(day: PlainDate): ListColumns {
   return {
-    computed: { balance: sql.raw(BALANCE), daysPastDue: ifActivated(daysPastDueOn(day)) },
+    computed: {
+      balance: sql.raw(BALANCE),
+      daysPastDue: ifActivated(daysPastDueOn(day)),
+      largestDaysPastDue: ifActivated(largestDaysPastDueOn(day)),
+    },
     indexed: { daysPastDue: (filter, usual) => compareDaysPastDue(filter, day, IS_ACTIVATED) ?? usual },
   };
 }

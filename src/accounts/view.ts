@@ -1,9 +1,10 @@
 import { type Actor, amountOf, type Context, type Currency } from '../core/context.ts';
-import type { PlainDate } from '../core/values/dates.ts';
+import { compareDates, type PlainDate } from '../core/values/dates.ts';
 import { mayDo } from '../rights.ts';
 import { formatAccountNumber } from './account-number-rules.ts';
 import { balanceOf } from './ledger/rules.ts';
 import {
+  daysPastDue,
   hasEqualInstalments,
   type Position,
   position,
@@ -54,6 +55,7 @@ export function toAccount(row: ShownAccountRow, currency: Currency, day: PlainDa
     graceDays: row.grace_days,
     planVersion: row.plan_version,
     restructured: restructuredOf(row),
+    originalTerms: toOriginalTerms(row, day),
     total: amountOf(row.total_minor, currency),
     paid: amountOf(row.paid_minor, currency),
     balance: amountOf(balanceOf({ status, totalMinor: BigInt(row.total_minor), paidMinor }), currency),
@@ -74,6 +76,16 @@ export function restructuredOf({
 }: Pick<ShownAccountRow, 'restructured_kind' | 'restructured_on'>) {
   if (date === null || (kind !== 'deferral' && kind !== 'revision')) return null;
   return { kind, date };
+}
+
+function toOriginalTerms(
+  { status, original_due_date: nextDueDate, activation_date }: ShownAccountRow,
+  day: PlainDate,
+) {
+  if (nextDueDate === null) return null;
+  const { activated } = dueRuleOf(status);
+  const isOwing = activated && compareDates(activation_date, day) <= 0;
+  return { nextDueDate, daysPastDue: isOwing ? daysPastDue(nextDueDate, day) : 0 };
 }
 
 /** The fields of `paymentStateFields`. */

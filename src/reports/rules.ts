@@ -81,9 +81,14 @@ export const BUCKETS: readonly Bucket[] = [
 /** The smallest number of days of each bucket, without the first bucket. PostgreSQL's width_bucket needs these thresholds. */
 export const BUCKET_STARTS = BUCKETS.slice(1).map(({ from }) => from);
 
+/** The smallest number of days of a bucket. */
+export function startOfBucket(bucket: number): number {
+  return BUCKETS[bucket]?.from ?? 0;
+}
+
 /** Adds up the figures of the buckets that begin after `days`. For 30, these are the buckets from 31 on. */
 export function sumAbove(days: number, figures: readonly bigint[]): bigint {
-  return figures.reduce((sum, figure, i) => ((BUCKETS[i]?.from ?? 0) > days ? sum + figure : sum), 0n);
+  return figures.reduce((sum, figure, i) => (startOfBucket(i) > days ? sum + figure : sum), 0n);
 }
 
 const RECEIVABLE = statusesIn('receivable').join(',');
@@ -113,6 +118,11 @@ export function bucketUrl({ from, to }: Bucket): string {
 /** The address of the accounts of the gross receivables that are more than `days` days past due. */
 export function atRiskUrl(days: number): string {
   return accountsUrl({ '[daysPastDue][gt]': days, '[status][in]': RECEIVABLE });
+}
+
+/** Like `atRiskUrl`, for the larger of the days past due by the present and by the original terms. */
+export function atRiskByLargestUrl(days: number): string {
+  return accountsUrl({ '[largestDaysPastDue][gt]': days, '[status][in]': RECEIVABLE });
 }
 
 /** The filter for accounts with none of the statuses. */

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { ACCOUNT_STATUSES, statusesIn } from '../accounts/status/rules.ts';
 import { CalendarDate, Choice, DateText, Id, Money, Nullable } from '../core/http/fields.ts';
-import { accountsUrl, atRiskUrl, bucketUrl, statusNotIn } from './rules.ts';
+import { accountsUrl, atRiskByLargestUrl, atRiskUrl, bucketUrl, statusNotIn } from './rules.ts';
 import { Period, periodProperties } from './schema.ts';
 
 const SALE_UNDONE = statusesIn('saleUndone');
@@ -33,6 +33,11 @@ function Ratio(description: string) {
   );
 }
 
+function PortfolioAtRisk(description: string) {
+  const ratio = Ratio('A part of the gross receivables.');
+  return Type.Object({ par30: ratio, par60: ratio, par90: ratio }, { description });
+}
+
 const Opened = {
   count: Type.Integer(),
   contractValue: Money,
@@ -54,7 +59,7 @@ function exampleRatio(
   [numerator, denominator]: [number, number],
   ratio: number | null,
   count: number,
-  accountsUrl: string,
+  accountsUrl: string | null,
 ) {
   return { numerator, denominator, ratio, asOf: '2026-11-02', count, accountsUrl };
 }
@@ -95,6 +100,12 @@ export const AccountSummary = Type.Object(
     par30: Ratio('The balance of accounts more than 30 days past due, divided by the gross receivables.'),
     par60: Ratio('The balance of accounts more than 60 days past due, divided by the gross receivables.'),
     par90: Ratio('The balance of accounts more than 90 days past due, divided by the gross receivables.'),
+    byOriginalTerms: PortfolioAtRisk(
+      'Like par30, par60 and par90, with the larger of the days past due by the present terms and by the original terms: those of the sale with the price rises since then.',
+    ),
+    withRestructured: PortfolioAtRisk(
+      'Like byOriginalTerms, together with all accounts that have a deferral or revision that is not undone.',
+    ),
     daysPastDue: Type.Array(
       Type.Object({
         from: Type.Integer(),
@@ -179,6 +190,16 @@ export const AccountSummary = Type.Object(
         par30: exampleRatio([0, 19200], 0, 0, atRiskUrl(30)),
         par60: exampleRatio([0, 19200], 0, 0, atRiskUrl(60)),
         par90: exampleRatio([0, 19200], 0, 0, atRiskUrl(90)),
+        byOriginalTerms: {
+          par30: exampleRatio([0, 19200], 0, 0, atRiskByLargestUrl(30)),
+          par60: exampleRatio([0, 19200], 0, 0, atRiskByLargestUrl(60)),
+          par90: exampleRatio([0, 19200], 0, 0, atRiskByLargestUrl(90)),
+        },
+        withRestructured: {
+          par30: exampleRatio([0, 19200], 0, 0, null),
+          par60: exampleRatio([0, 19200], 0, 0, null),
+          par90: exampleRatio([0, 19200], 0, 0, null),
+        },
         daysPastDue: [
           {
             from: 0,

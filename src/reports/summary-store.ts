@@ -8,6 +8,7 @@ import {
   instalmentsDueBy,
   isAnyPlanChangedAfter,
   nextDueDateWith,
+  originalDueDateWith,
   paidToInstalments,
   totalOn,
 } from '../accounts/schedule/store.ts';
@@ -36,6 +37,10 @@ export interface SummaryFigures {
   product_id: number;
   /** Index into BUCKETS; null outside the gross receivables. */
   bucket: number | null;
+  /** Like `bucket`, for the larger of the days past due by the present and by the original terms. */
+  largest_bucket: number | null;
+  /** Whether a change that is not undone has moved what was due. */
+  restructured: boolean;
   accounts: number;
   contract: string;
   outstanding: string;
@@ -103,6 +108,8 @@ async function figuresOf(
     with_dues as (
       select product_id, activation_date, a.total_minor, created_at, paid_end, paid_before, existed, recorded_status,
         ${nextDueDateWith(sql`paid_end`)} as due_date,
+        ${originalDueDateWith(sql`paid_end`)} as original_due_date,
+        restructured_kind is not null as restructured,
         ${depositDueBy(asOf)} as deposit_due,
         ${instalmentsDueBy(asOf)} as instalments_due,
         ${paidToInstalments(sql`paid_end`)} as instalments_end,
@@ -128,11 +135,16 @@ async function figuresOf(
         case
           when existed and status_then in ${literalList(statusesIn('receivable'))}
             then width_bucket(greatest(0, ${asOf}::date - due_date), ${BUCKET_STARTS}::integer[])
-        end as bucket
+        end as bucket,
+        case
+          when existed and status_then in ${literalList(statusesIn('receivable'))}
+            then width_bucket(
+              greatest(0, ${asOf}::date - least(due_date, original_due_date)), ${BUCKET_STARTS}::integer[])
+        end as largest_bucket
       from with_status
       offset '0'
     )
-    select status_then, product_id, bucket,
+    select status_then, product_id, bucket, largest_bucket, restructured,
       count(*) filter (where existed) as accounts,
       coalesce(sum(total_minor) filter (where existed), 0)::text as contract,
       coalesce(sum(greatest(0, total_minor - paid_end)) filter (where bucket is not null), 0)::text as outstanding,
@@ -151,7 +163,7 @@ async function figuresOf(
       sum(least(instalments_end, instalments_due))::text as repaid,
       sum(instalments_due)::text as due_to_date
     from with_bucket
-    group by status_then, product_id, bucket`.execute(tx);
+    group by status_then, product_id, bucket, largest_bucket, restructured`.execute(tx);
   return rows;
 }
 

@@ -4,6 +4,7 @@ import type { Tx } from '../core/database/db.ts';
 import type { Minor } from '../core/values/money.ts';
 import {
   accountsUrl,
+  atRiskByLargestUrl,
   atRiskUrl,
   BUCKETS,
   bucketUrl,
@@ -11,6 +12,7 @@ import {
   type ReportPeriod,
   ratioOf,
   reportDaysOf,
+  startOfBucket,
   statusNotIn,
   sumAbove,
 } from './rules.ts';
@@ -57,6 +59,16 @@ export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, pe
   const counts = buckets.map((rows) => addUp(rows, 'accounts'));
   const atRisk = (days: number) =>
     ratio(sumAbove(days, balances), receivables, Number(sumAbove(days, counts)), atRiskUrl(days));
+  const isBeyond = (days: number, bucket: number | null) => bucket !== null && startOfBucket(bucket) > days;
+  /** The balances of the accounts of the gross receivables for which the condition holds. */
+  const atRiskIf = (condition: (row: SummaryFigures) => boolean, url: string | null) => {
+    const rows = figures.filter((row) => row.bucket !== null && condition(row));
+    return ratio(addUp(rows, 'outstanding'), receivables, Number(addUp(rows, 'accounts')), url);
+  };
+  const byLargest = (days: number) =>
+    atRiskIf(({ largest_bucket: bucket }) => isBeyond(days, bucket), atRiskByLargestUrl(days));
+  const orRestructured = (days: number) =>
+    atRiskIf(({ largest_bucket: bucket, restructured }) => restructured || isBeyond(days, bucket), null);
 
   return {
     period,
@@ -102,6 +114,8 @@ export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, pe
     par30: atRisk(30),
     par60: atRisk(60),
     par90: atRisk(90),
+    byOriginalTerms: { par30: byLargest(30), par60: byLargest(60), par90: byLargest(90) },
+    withRestructured: { par30: orRestructured(30), par60: orRestructured(60), par90: orRestructured(90) },
     daysPastDue: BUCKETS.map((bucket, i) => ({
       ...bucket,
       count: count(buckets[i] ?? [], 'accounts'),
@@ -146,7 +160,7 @@ function collectionRateOf(figures: SummaryFigures[], ratio: ReturnType<typeof ra
 
 /** The list of accounts shows only present values, so a ratio of a past day gets no URL. */
 function ratioAt({ asOf, isToday }: ReportDays, currency: Currency) {
-  return (numerator: Minor, denominator: Minor, accounts: number, url: string) => ({
+  return (numerator: Minor, denominator: Minor, accounts: number, url: string | null) => ({
     numerator: totalOf(numerator, currency, EARLIER_PERIOD),
     denominator: totalOf(denominator, currency, EARLIER_PERIOD),
     ratio: ratioOf(numerator, denominator),
@@ -166,7 +180,10 @@ async function readReportDays(
   return { ...days, isToday: days.isToday && !(await isAnythingDatedAfter(tx, days.asOf)) };
 }
 
-type Sum = Exclude<keyof SummaryFigures, 'status_then' | 'product_id' | 'bucket'>;
+type Sum = Exclude<
+  keyof SummaryFigures,
+  'status_then' | 'product_id' | 'bucket' | 'largest_bucket' | 'restructured'
+>;
 
 function addUp(figures: SummaryFigures[], sum: Sum): bigint {
   return figures.reduce((total, row) => total + BigInt(row[sum]), 0n);

@@ -39,6 +39,7 @@ export function accountRow(fields: Partial<AccountRow> = {}): AccountRow {
     next_due_date: '2026-10-19' as PlainDate,
     reprieved_on: null,
     plan_version: 0,
+    original_due_date: null,
     restructured_kind: null,
     restructured_on: null,
     event_count: 5,

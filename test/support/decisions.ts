@@ -897,6 +897,7 @@ function accountRow(name: AccountName, accounts: AccountsWords): AccountRow {
     external_id: null,
     metadata: {},
     plan_version: 0,
+    original_due_date: null,
     restructured_kind: null,
     restructured_on: null,
     event_count: 1,

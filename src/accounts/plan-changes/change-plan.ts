@@ -21,6 +21,7 @@ import { lockAccounts } from '../ledger/store.ts';
 import { firstInstalmentDate, instalmentDateFrom, type Terms, termsOf, totalOf } from '../schedule/rules.ts';
 import { isStatusIn } from '../status/rules.ts';
 import { getAccountRow } from '../store.ts';
+import { originalTerms } from './original-rules.ts';
 import {
   checkConfirmed,
   checkFields,
@@ -36,10 +37,12 @@ import {
   findChangeToUndo,
   findDeferralsSince,
   findRevisedMonths,
+  findStandingChanges,
   getPlanChange,
   insertPlanChange,
   type ListedPlanChange,
   type RecordedTerms,
+  setOriginalTerms,
   updateTerms,
 } from './store.ts';
 import type { ShownEffect } from './view.ts';
@@ -277,6 +280,15 @@ async function applyChange(
 ): Promise<ListedPlanChange> {
   const { day, kind, priceChangeMinor, undoes } = effect;
   const { id } = before;
+  const standing = (await findStandingChanges(tx, id)).filter(({ id: changeId }) => changeId !== undoes);
+  const changes = standing.map((change) => ({
+    kind: change.kind,
+    before: termsOf(change.before),
+    after: termsOf(change.after),
+  }));
+  if (undoes === null) changes.push({ kind, before: termsOf(before), after: effect.terms });
+  // Before the account, whose trigger reads them.
+  await setOriginalTerms(tx, id, originalTerms(changes));
   const after = await updateTerms(tx, id, {
     terms: effect.terms,
     payplan_id: effect.payplanId,

@@ -384,7 +384,8 @@ function duesOn({ terms, paidMinor, day }: PlanSituation) {
   return { fallenDue, after, fallenDueMinor, arrearsMinor };
 }
 
-function duesOf(terms: Terms): Run[] {
+/** The instalments, without those of 0. */
+export function duesOf(terms: Terms): Run[] {
   return instalmentRuns(terms).filter(isAboveZero);
 }
 
@@ -392,12 +393,12 @@ function isAboveZero({ count, amountMinor }: Run): boolean {
   return count > 0 && amountMinor > 0n;
 }
 
-function sumOf(runs: readonly Run[]): Minor {
+export function sumOf(runs: readonly Run[]): Minor {
   return runs.reduce((sum, { count, amountMinor }) => sum + BigInt(count) * amountMinor, 0n);
 }
 
 /** The instalments dated up to a day, and those after it. */
-function splitAfter(runs: readonly Run[], day: PlainDate): [Run[], Run[]] {
+export function splitAfter(runs: readonly Run[], day: PlainDate): [Run[], Run[]] {
   const upTo = runs.map((run) => ({ ...run, count: duesInRunBy(run, day) }));
   const after = runs.map((run, i) => withoutFirstOf(run, upTo[i]?.count ?? 0));
   const isFilled = ({ count }: Run) => count > 0;
@@ -510,7 +511,7 @@ function appendDues(
 }
 
 /** Adds dues without a rhythm. On the date of another instalment, they become one. */
-function addDues(runs: readonly Run[], dues: readonly SingleDue[]): Run[] {
+export function addDues(runs: readonly Run[], dues: readonly SingleDue[]): Run[] {
   return dues.reduce<Run[]>(
     (all, { date, amountMinor }) => {
       const [before, from] = splitAfter(all, addDays(date, -1));

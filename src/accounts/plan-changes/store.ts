@@ -6,7 +6,7 @@ import type { ListPlan } from '../../core/lists/query.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
 import type { AccountRow } from '../ledger/rules.ts';
-import { TERM_COLUMNS, type Terms, termColumns } from '../schedule/rules.ts';
+import { storedRuns, TERM_COLUMNS, type Terms, termColumns, totalOf } from '../schedule/rules.ts';
 
 /** The columns of an account that a change can set. `before` and `after` of a change have them. */
 export const RECORDED_COLUMNS = [
@@ -62,6 +62,28 @@ export function updateTerms(tx: Tx, id: number, changed: NewTerms): Promise<Acco
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirstOrThrow();
+}
+
+/** The changes of an account that are not undone, without undos, in their order. */
+export async function findStandingChanges(tx: Tx, accountId: number): Promise<PlanChangeRow[]> {
+  const { rows } = await sql<PlanChangeRow>`
+    select c.* from plan_changes c ${UNDO}
+    where c.account_id = ${accountId} and c.kind <> 'undo' and n.id is null order by c.id`.execute(tx);
+  return rows;
+}
+
+/** Sets the terms by which the lateness of an account is shown beside its present terms. @param terms - undefined if they are the same. */
+export async function setOriginalTerms(tx: Tx, accountId: number, terms: Terms | undefined): Promise<void> {
+  if (!terms) {
+    await tx.deleteFrom('original_terms').where('account_id', '=', accountId).execute();
+    return;
+  }
+  const row = { total_minor: Number(totalOf(terms)), ...storedRuns(terms) };
+  await tx
+    .insertInto('original_terms')
+    .values({ account_id: accountId, ...row })
+    .onConflict((conflict) => conflict.column('account_id').doUpdateSet(row))
+    .execute();
 }
 
 export interface NewPlanChangeRow {

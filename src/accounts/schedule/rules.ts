@@ -118,6 +118,21 @@ export function runColumns({ runs }: Pick<Terms, 'runs'>) {
   };
 }
 
+/** The columns of all runs of a schedule, also of one that an account does not store as runs. */
+export function storedRuns(terms: Terms) {
+  const runs = runsOf(terms).filter(({ count }) => count > 0);
+  return {
+    run_from: runs.map((run) => dateInRun(run, 0)),
+    run_anchor: runs.map(({ anchor }) => anchor),
+    run_unit: runs.map(({ unit }): string => unit),
+    run_every: runs.map(({ every }) => every),
+    run_place: runs.map(({ place }) => place),
+    run_count: runs.map(({ count }) => count),
+    run_amount_minor: runs.map(({ amountMinor }) => Number(amountMinor)),
+    run_before_minor: runs.map(({ beforeMinor }) => Number(beforeMinor)),
+  };
+}
+
 interface PlacedRun extends Run {
   /** The item that is the first due of the run. */
   firstItem: number;

@@ -122,6 +122,20 @@ export const arrearsOn = (day: PlainDate): Sum => sql`(case
 export const daysPastDueOn = (day: PlainDate): RawBuilder<number> =>
   sql`greatest(0, ${day}::date - a.next_due_date)`;
 
+/** The larger of the days past due by the present and by the original terms, for an account that is activated. */
+export const largestDaysPastDueOn = (day: PlainDate): RawBuilder<number> =>
+  sql`greatest(0, ${day}::date - least(a.next_due_date, a.original_due_date))`;
+
+/**
+ * The next due date by the original terms that an account has with a sum paid. Null for an account whose schedule is the original one, and
+ * if the sum covers the total.
+ */
+export const originalDueDateWith = (paidMinor: RawBuilder<unknown>): RawBuilder<PlainDate | null> =>
+  sql`(case when a.plan_version > 0 and ${paidMinor} < a.total_minor then (
+    select next_due_date_in_runs(a.activation_date, o.total_minor, ${paidMinor}, o.run_anchor, o.run_unit, o.run_every,
+      o.run_place, o.run_amount_minor, o.run_before_minor)
+    from original_terms o where o.account_id = a.id) end)`;
+
 /** Whether an item is past due. PostgreSQL can use the index on the date. */
 export const isPastDue = (day: PlainDate): RawBuilder<boolean> => sql`a.next_due_date < ${day}::date`;
 

@@ -127,6 +127,7 @@ export interface Accounts {
   instalment_minor: Int8;
   metadata: Generated<Record<string, string>>;
   next_due_date: PlainDate | null;
+  original_due_date: PlainDate | null;
   paid_minor: Generated<Int8>;
   paid_month: PlainDate | null;
   paid_month_minor: Generated<Int8>;
@@ -745,6 +746,19 @@ export interface OauthStates {
   state_hash: Buffer;
 }
 
+export interface OriginalTerms {
+  account_id: Int8;
+  run_amount_minor: ArrayType<Int8>;
+  run_anchor: ArrayType<PlainDate>;
+  run_before_minor: ArrayType<Int8>;
+  run_count: number[];
+  run_every: number[];
+  run_from: ArrayType<PlainDate>;
+  run_place: number[];
+  run_unit: string[];
+  total_minor: Int8;
+}
+
 export interface PaymentMethods {
   active: Generated<boolean>;
   cash: Generated<boolean>;
@@ -1183,6 +1197,7 @@ export interface DB {
   notes: Notes;
   notifications: Notifications;
   oauth_states: OauthStates;
+  original_terms: OriginalTerms;
   pay_plans: PayPlans;
   payment_methods: PaymentMethods;
   payment_receipts: PaymentReceipts;

@@ -1,0 +1,60 @@
+import { dateInRun, type Run, type SingleDue } from '../../catalogue/pay-plans/rules.ts';
+import type { PlanChangeKind } from '../../core/database/tables.ts';
+import { compareDates, type PlainDate } from '../../core/values/dates.ts';
+import type { Minor } from '../../core/values/money.ts';
+import { type Terms, termsOfRuns, totalOf } from '../schedule/rules.ts';
+import { addDues, duesOf, splitAfter, sumOf } from './rules.ts';
+
+/** A change of an account that is not undone, and that undoes none. */
+export interface StandingChange {
+  kind: PlanChangeKind;
+  before: Terms;
+  after: Terms;
+}
+
+/**
+ * The terms by which the lateness of an account is shown beside its present terms, so that a change cannot hide it: the first schedule and
+ * the price rises. A sale correction begins anew, because the sale was never meant otherwise.
+ *
+ * @param changes - in their order.
+ * @returns undefined if the present terms are these terms.
+ */
+export function originalTerms(changes: readonly StandingChange[]): Terms | undefined {
+  const lastCorrection = changes.findLastIndex(({ kind }) => kind === 'sale_correction');
+  const sinceSale = changes.slice(lastCorrection + 1);
+  const [first] = sinceSale;
+  if (!first || sinceSale.every(({ kind }) => kind === 'price_rise')) return undefined;
+  const rises = sinceSale.filter(({ kind }) => kind === 'price_rise');
+  return rises.reduce((terms, rise) => termsOfRuns(terms, raised(duesOf(terms), rise)), first.before);
+}
+
+/** The instalments of the original terms and those that a rise has added to the schedule of its day. */
+function raised(original: readonly Run[], { before, after }: StandingChange): Run[] {
+  const end = lastDateOf(duesOf(before)) ?? before.activationDate;
+  const [, later] = splitAfter(duesOf(after), end);
+  const isAppended = sumOf(later) === totalOf(after) - totalOf(before);
+  const [first] = later;
+  const originalEnd = lastDateOf(original);
+  const isAfterOriginal = first && (!originalEnd || compareDates(dateInRun(first, 0), originalEnd) > 0);
+  return isAppended && isAfterOriginal
+    ? [...original, ...later]
+    : addDues(original, addedDues(before, after));
+}
+
+function addedDues(before: Terms, after: Terms): SingleDue[] {
+  const had = new Map(allDues(before).map(({ date, amountMinor }) => [date, amountMinor]));
+  return allDues(after)
+    .map(({ date, amountMinor }) => ({ date, amountMinor: amountMinor - (had.get(date) ?? (0n as Minor)) }))
+    .filter(({ amountMinor }) => amountMinor > 0n);
+}
+
+function allDues(terms: Terms): SingleDue[] {
+  return duesOf(terms).flatMap((run) =>
+    Array.from({ length: run.count }, (_, j) => ({ date: dateInRun(run, j), amountMinor: run.amountMinor })),
+  );
+}
+
+function lastDateOf(runs: readonly Run[]): PlainDate | undefined {
+  const last = runs.at(-1);
+  return last && dateInRun(last, last.count - 1);
+}

@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest';
+import { addDays, type PlainDate } from '../../src/core/values/dates.ts';
+import { accountNow, dataOf, newAccount, pay, runJobs, setToday, useService } from '../support/harness.ts';
+import type { Answer } from '../support/http.ts';
+
+/** What a change of a plan must not hide: the lateness by the original terms, in the account, in lists and in the summary. */
+type Data = Answer['body'];
+const DAY = '2026-11-02' as PlainDate;
+const service = useService();
+const call: typeof service.call = (...given) => service.call(...given);
+
+async function change(id: number, body: object): Promise<Data> {
+  const path = `/accounts/${id}/plan-changes`;
+  const { version, paid } = await dataOf(call('POST', path, body));
+  return dataOf(call('POST', path, { reason: 'a test', ...body, confirm: { version, paid } }), 201);
+}
+
+const summary = (day: PlainDate): Promise<Data> =>
+  dataOf(call('GET', `/reports/accounts/summary?startDate=2026-11-01&endDate=${day}`));
+
+const shares = ({ par30, byOriginalTerms, withRestructured }: Data) =>
+  [par30, byOriginalTerms.par30, withRestructured.par30].map(({ numerator, count }) => [numerator, count]);
+
+const later = (days: number) => addDays(DAY, days);
+
+/** The weekly demo plan: a deposit of 2,000, and 52 instalments of 400 from 9 November on. The deposit is paid. */
+async function paidDeposit(): Promise<number> {
+  const { id } = await newAccount(service);
+  await pay(service, id, 2_000);
+  return id;
+}
+
+const deferral = { kind: 'deferral', periods: 20, arrears: 'behind' };
+
+describe('the lateness by the original terms', () => {
+  it('stays when the arrears are moved, until they are paid or the change is undone', async () => {
+    await setToday(service, DAY);
+    const id = await paidDeposit();
+    const other = await paidDeposit();
+    await setToday(service, later(42));
+    await runJobs(service);
+    const late = (await accountNow(service, id)).daysPastDue;
+    expect(late).toBe(35);
+    expect((await accountNow(service, id)).originalTerms).toBeNull();
+    const before = await summary(later(42));
+    expect(shares(before)).toEqual([
+      [41_600, 2],
+      [41_600, 2],
+      [41_600, 2],
+    ]);
+
+    await change(id, { ...deferral, from: later(43) });
+    expect(await accountNow(service, id)).toMatchObject({
+      daysPastDue: 0,
+      arrears: 0,
+      restructured: { kind: 'deferral', date: later(42) },
+      originalTerms: { nextDueDate: later(7), daysPastDue: 35 },
+    });
+    expect(shares(await summary(later(42)))).toEqual([
+      [20_800, 1],
+      [41_600, 2],
+      [41_600, 2],
+    ]);
+    const found = await dataOf(call('GET', '/accounts?filter[largestDaysPastDue][gt]=30&sort=id:asc'));
+    expect(found.map((one: Data) => one.id)).toEqual([id, other]);
+    const changed = await dataOf(call('GET', '/accounts?filter[restructuredDate][isnull]=false'));
+    expect(changed.map((one: Data) => one.id)).toEqual([id]);
+
+    await pay(service, id, 800);
+    expect((await accountNow(service, id)).originalTerms).toEqual({
+      nextDueDate: later(21),
+      daysPastDue: 21,
+    });
+    expect(shares(await summary(later(42)))).toEqual([
+      [20_800, 1],
+      [20_800, 1],
+      [40_800, 2],
+    ]);
+    // The day before the change is as it was, apart from the payment of that day.
+    expect(shares(await summary(later(41)))).toEqual(shares({ ...before }));
+
+    await change(id, { kind: 'undo' });
+    expect(await accountNow(service, id)).toMatchObject({
+      originalTerms: null,
+      restructured: null,
+      daysPastDue: 21,
+    });
+  });
+
+  it('is capped at the present total, and gone when all is paid', async () => {
+    await setToday(service, later(50));
+    const id = await paidDeposit();
+    await change(id, { kind: 'discount', amount: 20_000 });
+    expect((await accountNow(service, id)).originalTerms).toEqual({ nextDueDate: later(57), daysPastDue: 0 });
+    await pay(service, id, 800);
+    expect(await accountNow(service, id)).toMatchObject({ status: 'completed', originalTerms: null });
+  });
+
+  it('includes price rises', async () => {
+    await setToday(service, later(60));
+    const id = await paidDeposit();
+    const rise = { kind: 'price_rise', amount: 400, consent: 'agreed on the phone' };
+    await change(id, rise);
+    expect((await accountNow(service, id)).originalTerms).toBeNull();
+    await change(id, { kind: 'deferral', periods: 1, from: later(61) });
+    await change(id, rise);
+    await pay(service, id, 53 * 400);
+    const last = await dataOf(call('GET', `/accounts/${id}/schedule`));
+    expect(await accountNow(service, id)).toMatchObject({
+      nextDueDate: last.items.at(-1).dueDate,
+      // By the original terms, the second rise follows the first one.
+      originalTerms: { nextDueDate: last.items.at(-1).dueDate },
+    });
+  });
+});
