@@ -33,9 +33,9 @@ function Ratio(description: string) {
   );
 }
 
-function PortfolioAtRisk(description: string) {
+function portfolioAtRisk() {
   const ratio = Ratio('A part of the gross receivables.');
-  return Type.Object({ par30: ratio, par60: ratio, par90: ratio }, { description });
+  return { par30: ratio, par60: ratio, par90: ratio };
 }
 
 const Opened = {
@@ -100,12 +100,21 @@ export const AccountSummary = Type.Object(
     par30: Ratio('The balance of accounts more than 30 days past due, divided by the gross receivables.'),
     par60: Ratio('The balance of accounts more than 60 days past due, divided by the gross receivables.'),
     par90: Ratio('The balance of accounts more than 90 days past due, divided by the gross receivables.'),
-    byOriginalTerms: PortfolioAtRisk(
-      'Like par30, par60 and par90, with the larger of the days past due by the present terms and by the original terms: those of the sale with the price rises since then.',
+    byOriginalTerms: Type.Object(
+      {
+        ...portfolioAtRisk(),
+        collectionRate: Ratio('Like collectionRate, with the instalments due by the original terms.'),
+        repaymentRate: Ratio('Like repaymentRate, with the instalments due by the original terms.'),
+      },
+      {
+        description:
+          'The original terms are those of the sale with the price rises since then. The portfolio at risk has the larger of the days past due by the present and by the original terms. Of all changes, only price corrections, payoffs and sale corrections lower the instalments due.',
+      },
     ),
-    withRestructured: PortfolioAtRisk(
-      'Like byOriginalTerms, together with all accounts that have a deferral or revision that is not undone.',
-    ),
+    withRestructured: Type.Object(portfolioAtRisk(), {
+      description:
+        'The portfolio at risk of byOriginalTerms, together with all accounts that have a deferral or revision that is not undone.',
+    }),
     daysPastDue: Type.Array(
       Type.Object({
         from: Type.Integer(),
@@ -194,6 +203,13 @@ export const AccountSummary = Type.Object(
           par30: exampleRatio([0, 19200], 0, 0, atRiskByLargestUrl(30)),
           par60: exampleRatio([0, 19200], 0, 0, atRiskByLargestUrl(60)),
           par90: exampleRatio([0, 19200], 0, 0, atRiskByLargestUrl(90)),
+          collectionRate: exampleRatio([1600, 0], null, 1, accountsUrl(statusNotIn(SALE_UNDONE))),
+          repaymentRate: exampleRatio(
+            [0, 0],
+            null,
+            1,
+            accountsUrl({ ...statusNotIn(SALE_UNDONE), '[activationDate][lte]': '2026-11-02' }),
+          ),
         },
         withRestructured: {
           par30: exampleRatio([0, 19200], 0, 0, null),

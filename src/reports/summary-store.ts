@@ -9,6 +9,7 @@ import {
   isAnyPlanChangedAfter,
   nextDueDateWith,
   originalDueDateWith,
+  originalInstalmentsDueBy,
   paidToInstalments,
   totalOn,
 } from '../accounts/schedule/store.ts';
@@ -55,6 +56,10 @@ export interface SummaryFigures {
   due_in_period: string;
   repaid: string;
   due_to_date: string;
+  /** Like the three above, by the original terms. */
+  original_due_in_period: string;
+  original_repaid: string;
+  original_due_to_date: string;
 }
 
 /**
@@ -110,6 +115,8 @@ async function figuresOf(
         ${nextDueDateWith(sql`paid_end`)} as due_date,
         ${originalDueDateWith(sql`paid_end`)} as original_due_date,
         restructured_kind is not null as restructured,
+        ${originalInstalmentsDueBy(asOf)} as original_due,
+        ${originalInstalmentsDueBy(before)} as original_due_before,
         ${depositDueBy(asOf)} as deposit_due,
         ${instalmentsDueBy(asOf)} as instalments_due,
         ${paidToInstalments(sql`paid_end`)} as instalments_end,
@@ -161,7 +168,11 @@ async function figuresOf(
       sum(instalments_end - instalments_before)::text as collected_instalments,
       sum(instalments_due - instalments_due_before)::text as due_in_period,
       sum(least(instalments_end, instalments_due))::text as repaid,
-      sum(instalments_due)::text as due_to_date
+      sum(instalments_due)::text as due_to_date,
+      sum(coalesce(original_due, instalments_due) - coalesce(original_due_before, instalments_due_before))::text
+        as original_due_in_period,
+      sum(least(instalments_end, coalesce(original_due, instalments_due)))::text as original_repaid,
+      sum(coalesce(original_due, instalments_due))::text as original_due_to_date
     from with_bucket
     group by status_then, product_id, bucket, largest_bucket, restructured`.execute(tx);
   return rows;

@@ -59,6 +59,13 @@ export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, pe
   const counts = buckets.map((rows) => addUp(rows, 'accounts'));
   const atRisk = (days: number) =>
     ratio(sumAbove(days, balances), receivables, Number(sumAbove(days, counts)), atRiskUrl(days));
+  const repaymentRateOf = ([repaid, due]: [Sum, Sum]) =>
+    ratio(
+      addUp(sold, repaid),
+      addUp(sold, due),
+      count(sold, 'begun'),
+      accountsUrl({ ...SOLD_ONLY, '[activationDate][lte]': days.asOf }),
+    );
   const isBeyond = (days: number, bucket: number | null) => bucket !== null && startOfBucket(bucket) > days;
   /** The balances of the accounts of the gross receivables for which the condition holds. */
   const atRiskIf = (condition: (row: SummaryFigures) => boolean, url: string | null) => {
@@ -105,16 +112,15 @@ export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, pe
       return [{ productId: id, productName: name, ...group(rows, url) }];
     }),
     collectionRate: collectionRateOf(figures, ratio),
-    repaymentRate: ratio(
-      addUp(sold, 'repaid'),
-      addUp(sold, 'due_to_date'),
-      count(sold, 'begun'),
-      accountsUrl({ ...SOLD_ONLY, '[activationDate][lte]': days.asOf }),
-    ),
+    repaymentRate: repaymentRateOf(['repaid', 'due_to_date']),
     par30: atRisk(30),
     par60: atRisk(60),
     par90: atRisk(90),
-    byOriginalTerms: { par30: byLargest(30), par60: byLargest(60), par90: byLargest(90) },
+    byOriginalTerms: {
+      ...{ par30: byLargest(30), par60: byLargest(60), par90: byLargest(90) },
+      collectionRate: collectionRateOf(figures, ratio, 'original_due_in_period'),
+      repaymentRate: repaymentRateOf(['original_repaid', 'original_due_to_date']),
+    },
     withRestructured: { par30: orRestructured(30), par60: orRestructured(60), par90: orRestructured(90) },
     daysPastDue: BUCKETS.map((bucket, i) => ({
       ...bucket,
@@ -148,11 +154,15 @@ function soldIn(figures: SummaryFigures[]): SummaryFigures[] {
   return figures.filter(({ status_then }) => !isStatusIn(status_then, 'saleUndone'));
 }
 
-function collectionRateOf(figures: SummaryFigures[], ratio: ReturnType<typeof ratioAt>) {
+function collectionRateOf(
+  figures: SummaryFigures[],
+  ratio: ReturnType<typeof ratioAt>,
+  due: Sum = 'due_in_period',
+) {
   const sold = soldIn(figures);
   return ratio(
     addUp(sold, 'collected_instalments'),
-    addUp(sold, 'due_in_period'),
+    addUp(sold, due),
     Number(addUp(sold, 'accounts')),
     accountsUrl(SOLD_ONLY),
   );

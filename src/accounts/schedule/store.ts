@@ -136,6 +136,21 @@ export const originalDueDateWith = (paidMinor: RawBuilder<unknown>): RawBuilder<
       o.run_place, o.run_amount_minor, o.run_before_minor)
     from original_terms o where o.account_id = a.id) end)`;
 
+/**
+ * The instalments due by a day by the original terms, at most their sum without the price corrections and payoffs up to the day. A discount
+ * or a deferral does not lower it. Null for an account whose schedule is the original one.
+ */
+export const originalInstalmentsDueBy = (day: PlainDate): RawBuilder<number | null> =>
+  sql`(case when a.plan_version > 0 then (
+    select least(
+      instalments_due_in_runs(${day}::date, o.run_from, o.run_anchor, o.run_unit, o.run_every, o.run_place, o.run_count,
+        o.run_amount_minor, o.run_before_minor),
+      o.total_minor - a.deposit_minor + (
+        select coalesce(sum(c.price_change_minor), 0)::bigint
+        from plan_changes c left join plan_changes n on n.undoes = c.id and n.effective_on <= ${day}::date
+        where c.account_id = a.id and c.kind in ('price_correction', 'payoff') and c.effective_on <= ${day}::date and n.id is null))
+    from original_terms o where o.account_id = a.id) end)`;
+
 /** Whether an item is past due. PostgreSQL can use the index on the date. */
 export const isPastDue = (day: PlainDate): RawBuilder<boolean> => sql`a.next_due_date < ${day}::date`;
 
