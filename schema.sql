@@ -1321,9 +1321,9 @@ create table plan_changes (
   constraint plan_changes_undoes_fkey FOREIGN KEY (undoes) REFERENCES plan_changes(id),
   constraint plan_changes_pkey PRIMARY KEY (id),
   constraint plan_changes_account_id_version_key UNIQUE (account_id, version),
-  constraint plan_changes_approval_id_key UNIQUE (approval_id),
   constraint plan_changes_undoes_key UNIQUE (undoes)
 );
+CREATE INDEX plan_changes_approval ON public.plan_changes USING btree (approval_id) WHERE (approval_id IS NOT NULL);
 CREATE INDEX plan_changes_created ON public.plan_changes USING btree (created_at, id);
 CREATE INDEX plan_changes_day ON public.plan_changes USING btree (effective_on);
 
@@ -2088,7 +2088,7 @@ CREATE OR REPLACE FUNCTION public.oldest_usable_migration()
  RETURNS text
  LANGUAGE sql
  STABLE
-RETURN CASE WHEN (EXISTS (SELECT FROM plan_changes)) THEN '0100_plan_changes'::text WHEN ((EXISTS (SELECT FROM accounts WHERE (accounts.run_anchor IS NOT NULL))) OR (EXISTS (SELECT FROM pay_plans WHERE ((pay_plans.price_minor IS NOT NULL) OR (pay_plans.every <> 1) OR (pay_plans.months_without_dues <> '{}'::integer[]))))) THEN '0099_versions_with_runs'::text ELSE '0036_oldest_usable_migration'::text END;
+RETURN CASE WHEN ((EXISTS (SELECT FROM plan_changes)) OR (EXISTS (SELECT FROM approvals WHERE ((approvals.status = 'pending'::approval_status) AND ((approvals.action)::text = 'change_plan'::text))))) THEN '0100_plan_changes'::text WHEN ((EXISTS (SELECT FROM accounts WHERE (accounts.run_anchor IS NOT NULL))) OR (EXISTS (SELECT FROM pay_plans WHERE ((pay_plans.price_minor IS NOT NULL) OR (pay_plans.every <> 1) OR (pay_plans.months_without_dues <> '{}'::integer[]))))) THEN '0099_versions_with_runs'::text ELSE '0036_oldest_usable_migration'::text END;
 
 CREATE OR REPLACE FUNCTION public.only_undone_entries_are_deleted()
  RETURNS trigger

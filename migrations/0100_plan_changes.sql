@@ -47,13 +47,14 @@ create table plan_changes (
   undoes bigint unique references plan_changes,
   actor_user_id bigint references users,
   api_key_id bigint references api_keys,
-  approval_id bigint unique references approvals,
+  approval_id bigint references approvals,
   created_at timestamptz(3) not null default business_now(),
   unique (account_id, version),
   constraint plan_changes_undo check ((kind = 'undo') = (undoes is not null)),
   constraint plan_changes_reason check (reason is not null or kind in ('payoff', 'imported'))
 );
 create index plan_changes_day on plan_changes (effective_on);
+create index plan_changes_approval on plan_changes (approval_id) where approval_id is not null;
 create index plan_changes_created on plan_changes (created_at, id);
 
 create trigger plan_changes_append_only before update or truncate on plan_changes

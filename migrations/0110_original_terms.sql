@@ -30,3 +30,14 @@ end $$;
 create trigger accounts_schedule_original before update of
   status, paid_minor, activation_date, deposit_minor, total_minor, next_due_date, run_anchor, plan_version, original_due_date
 on accounts for each row when (new.plan_version > 0) execute function derive_original_due_date();
+
+-- An earlier version also ends requests for changes of plans, of which it does not know the facts.
+create or replace function oldest_usable_migration() returns text language sql stable return case
+  when exists (select from plan_changes)
+    or exists (select from approvals where status = 'pending' and action::text = 'change_plan')
+    then '0100_plan_changes'
+  when exists (select from accounts where run_anchor is not null)
+    or exists (select from pay_plans where price_minor is not null or every <> 1 or months_without_dues <> '{}')
+    then '0099_versions_with_runs'
+  else '0036_oldest_usable_migration'
+end;

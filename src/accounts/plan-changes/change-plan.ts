@@ -3,10 +3,10 @@ import { findPayPlanRow, type PayPlanRow } from '../../catalogue/pay-plans/store
 import { auditRow, event } from '../../changes/events/change-rules.ts';
 import { type Actor, amountOf, type Context, readAmount, today } from '../../core/context.ts';
 import type { Tx } from '../../core/database/db.ts';
-import type { PlanChangeKind } from '../../core/database/tables.ts';
+import type { AccountStatus, PlanChangeKind } from '../../core/database/tables.ts';
 import { inTransaction } from '../../core/database/transactions.ts';
 import { type FieldProblem, invalid, invalidField, notFound } from '../../core/http/errors.ts';
-import { addDays, compareDates, daysBetween, type PlainDate } from '../../core/values/dates.ts';
+import { addDays, compareDates, daysBetween, earlier, type PlainDate } from '../../core/values/dates.ts';
 import { type Minor, maxMinor } from '../../core/values/money.ts';
 import { type ApprovableAction, requestApproval } from '../../staff/approvals/commands.ts';
 import {
@@ -23,16 +23,17 @@ import { isStatusIn } from '../status/rules.ts';
 import { getAccountRow } from '../store.ts';
 import { originalTerms } from './original-rules.ts';
 import {
-  checkConfirmed,
   checkFields,
+  checkPaid,
+  checkVersion,
   firstChangedDue,
   isRestructuring,
   ledgerEventOf,
   planChangeOf,
   statusProblem,
 } from './request-rules.ts';
-import { changedPlan, readsPaid } from './rules.ts';
-import type { NewPlanChange } from './schema.ts';
+import { changedPlan, endOfSaleCorrection, readsPaid } from './rules.ts';
+import type { NewPlanChange, RequestedKind } from './schema.ts';
 import {
   findChangeToUndo,
   findDeferralsSince,
@@ -41,8 +42,10 @@ import {
   getPlanChange,
   insertPlanChange,
   type ListedPlanChange,
+  type PlanChangeRow,
   type RecordedTerms,
   setOriginalTerms,
+  sumLowered,
   updateTerms,
 } from './store.ts';
 import type { ShownEffect } from './view.ts';
@@ -74,6 +77,7 @@ export async function changePlan(
       paymentId: null,
       toAccountId: null,
       amountMinor: effect.approvedMinor,
+      countedMinor: effect.countedMinor,
       reason: body.reason ?? '',
       body: { ...body, ...(effect.lastDay && { lastDay: effect.lastDay }) } satisfies StoredRequest,
       readsPaid: effect.readsPaid,
@@ -125,8 +129,10 @@ interface Effect extends ShownEffect {
   payplanId: number;
   /** The kind of the change, or of the change that is undone. */
   kindOfChange: Exclude<PlanChangeKind, 'undo'>;
-  /** The amount that is compared with the approval limit. */
+  /** The amount that is approved. */
   approvedMinor: Minor;
+  /** The amount that is compared with the approval limit. */
+  countedMinor: Minor;
   /** The last day on which the change is possible. */
   lastDay: PlainDate | undefined;
 }
@@ -137,31 +143,38 @@ interface Effect extends ShownEffect {
  */
 async function effectOf(tx: Tx, context: Context, account: AccountRow, body: NewPlanChange): Promise<Effect> {
   const { kind, confirm } = body;
-  const request = kind === 'undo' ? undefined : await readRequest(tx, context, account, { ...body, kind });
+  const day = today(context);
   // First, so that a change that is no longer possible because the account has changed says so.
-  if (confirm)
-    checkConfirmed(confirm, {
-      version: account.plan_version,
-      paid: amountOf(account.paid_minor, context.currency),
-      readsPaid: request !== undefined && readsPaid(request.change),
-    });
+  if (confirm) checkVersion(confirm, account.plan_version, day);
+  const request = kind === 'undo' ? undefined : await readRequest(tx, context, account, { ...body, kind });
+  if (confirm && request && readsPaid(request.change))
+    checkPaid(confirm, amountOf(account.paid_minor, context.currency));
   const problem = statusProblem(kind, account.status);
   if (problem) throw invalid([problem]);
-  const day = today(context);
   const change = request ? await computed(tx, context, account, request, day) : await undone(tx, account);
   const { priceChangeMinor } = change;
   const balanceMinor = maxMinor(BigInt(account.total_minor) - BigInt(account.paid_minor), 0n);
   const priceMinor = priceChangeMinor < 0n ? -priceChangeMinor : priceChangeMinor;
   const approvedMinor = priceMinor > 0n ? priceMinor : balanceMinor;
-  return { ...change, kind, day, approvedMinor, needsApproval: needsApproval(context.config, approvedMinor) };
+  // Together, so that several small reductions of a day cannot stay below the limit.
+  const countedMinor = approvedMinor + (priceChangeMinor < 0n ? await sumLowered(tx, account.id, day) : 0n);
+  return {
+    ...{ ...change, kind, day, approvedMinor, countedMinor },
+    needsApproval: needsApproval(context.config, countedMinor),
+  };
 }
 
-type ComputedChange = Omit<Effect, 'kind' | 'day' | 'approvedMinor' | 'needsApproval'>;
+type ComputedChange = Omit<Effect, 'kind' | 'day' | 'approvedMinor' | 'countedMinor' | 'needsApproval'>;
 
 /** The terms before the newest change that is not undone. */
 async function undone(tx: Tx, account: AccountRow): Promise<ComputedChange> {
   const change = await findChangeToUndo(tx, account.id);
   if (!change) throw invalidField('kind', 'cannot be undo: the account has no change that is not undone');
+  if (change.kind === 'payoff')
+    throw invalidField(
+      'kind',
+      'cannot be undo: an early payoff came after the other changes, and ends if a payment is reversed',
+    );
   const { before } = change;
   const terms = termsOf(before);
   return {
@@ -198,8 +211,10 @@ async function computed(
   const soldPlan = await findPayPlanRow(tx, account.payplan_id);
   if (!soldPlan) throw new Error(`The pay plan ${account.payplan_id} does not exist.`);
   const { rounding_minor: rounding } = soldPlan;
+  const original = originalTerms((await findStandingChanges(tx, account.id)).map(readTerms)) ?? present;
   const situation = {
     terms: present,
+    originalTerms: original,
     paidMinor: BigInt(account.paid_minor),
     day,
     roundingMinor: rounding === null ? readAmount(1, currency) : BigInt(rounding),
@@ -212,7 +227,10 @@ async function computed(
       path: 'days' in change.by ? 'days' : 'periods',
       days: daysDeferred(present, result.terms, change.from),
     });
-  const first = plan ? firstInstalmentDate(present) : firstChangedDue(body)?.date;
+  const firstOfPlan = plan && firstInstalmentDate(result.terms);
+  const first = plan
+    ? earlier(endOfSaleCorrection(original), firstOfPlan ?? endOfSaleCorrection(original))
+    : firstChangedDue(body)?.date;
   return {
     ...result,
     terms: plan ? { ...result.terms, graceDays: plan.grace_days } : result.terms,
@@ -241,8 +259,8 @@ async function refuseTooManyDays(
   { path, days }: { path: string; days: number },
 ): Promise<void> {
   const { MAX_DEFERRED_DAYS: most } = context.config;
-  const earlier = await findDeferralsSince(tx, account.id, addDays(today(context), -DAYS_OF_LIMIT + 1));
-  const sum = earlier.reduce((total, { before, after, body }) => {
+  const deferrals = await findDeferralsSince(tx, account.id, addDays(today(context), -DAYS_OF_LIMIT + 1));
+  const sum = deferrals.reduce((total, { before, after, body }) => {
     return total + (body.from ? daysDeferred(termsOf(before), termsOf(after), body.from) : 0);
   }, 0);
   if (sum + days <= most) return;
@@ -253,6 +271,10 @@ async function refuseTooManyDays(
 }
 
 const DAYS_OF_LIMIT = 365;
+
+function readTerms({ kind, before, after }: PlanChangeRow) {
+  return { kind, before: termsOf(before), after: termsOf(after) };
+}
 
 /** The pay plan of a sale correction. */
 async function planOf(tx: Tx, account: AccountRow, id: number): Promise<PayPlanRow> {
@@ -269,6 +291,12 @@ async function planOf(tx: Tx, account: AccountRow, id: number): Promise<PayPlanR
   return plan;
 }
 
+/** Only an undo, or the deposit of a corrected sale, can be due before the change. A completed account can become active by it. */
+function restartsGrace(kind: RequestedKind, status: AccountStatus): boolean {
+  const isInPast = kind === 'undo' || kind === 'sale_correction';
+  return isInPast && (isStatusIn(status, 'suspendedWhenLate') || isStatusIn(status, 'paidInFull'));
+}
+
 /** Writes the terms, the change and its ledger entries. The status follows. */
 async function applyChange(
   tx: Tx,
@@ -281,11 +309,7 @@ async function applyChange(
   const { day, kind, priceChangeMinor, undoes } = effect;
   const { id } = before;
   const standing = (await findStandingChanges(tx, id)).filter(({ id: changeId }) => changeId !== undoes);
-  const changes = standing.map((change) => ({
-    kind: change.kind,
-    before: termsOf(change.before),
-    after: termsOf(change.after),
-  }));
+  const changes = standing.map(readTerms);
   if (undoes === null) changes.push({ kind, before: termsOf(before), after: effect.terms });
   // Before the account, whose trigger reads them.
   await setOriginalTerms(tx, id, originalTerms(changes));
@@ -293,7 +317,7 @@ async function applyChange(
     terms: effect.terms,
     payplan_id: effect.payplanId,
     ...restructuredColumns(effect.restructured),
-    graceRestartsOn: undoes !== null && !isStatusIn(before.status, 'reactivatedWhenPaid') ? day : null,
+    graceRestartsOn: restartsGrace(kind, before.status) ? day : null,
   });
   const { confirm, ...request } = body;
   const changeId = await insertPlanChange(tx, {

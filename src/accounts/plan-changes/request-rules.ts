@@ -2,7 +2,7 @@ import type { PlanShape } from '../../catalogue/pay-plans/rules.ts';
 import { type Currency, readAmount } from '../../core/context.ts';
 import type { AccountStatus, LedgerEvent, PlanChangeKind } from '../../core/database/tables.ts';
 import { AppError, type FieldProblem, invalid, invalidField } from '../../core/http/errors.ts';
-import type { PlainDate } from '../../core/values/dates.ts';
+import { compareDates, type PlainDate } from '../../core/values/dates.ts';
 import { statusesIn } from '../status/rules.ts';
 import type { PlanChange, Spread } from './rules.ts';
 import type { NewPlanChange, RequestedKind } from './schema.ts';
@@ -158,12 +158,14 @@ export function statusProblem(kind: RequestedKind, status: AccountStatus): Field
   };
 }
 
-/** The first day from which on a change moves or adds instalments, if the request names it. The change must be made before it. */
+/** The first of the days that a request names, from which on instalments move or are added. The change must be made before it. */
 export function firstChangedDue(body: NewPlanChange): { path: string; date: PlainDate } | undefined {
-  if (body.from !== undefined) return { path: 'from', date: body.from };
-  if (body.firstDueDate !== undefined) return { path: 'firstDueDate', date: body.firstDueDate };
-  const due = body.dues?.[0];
-  return due && { path: 'dues[0].date', date: due.date };
+  const named = [
+    { path: 'from', date: body.from },
+    { path: 'firstDueDate', date: body.firstDueDate },
+    { path: 'dues[0].date', date: body.dues?.[0]?.date },
+  ].flatMap(({ path, date }) => (date === undefined ? [] : [{ path, date }]));
+  return named.toSorted((a, b) => compareDates(a.date, b.date))[0];
 }
 
 /** The ledger event of a change of the price. A change that keeps the price writes no entries. */
@@ -184,27 +186,30 @@ export function isRestructuring(kind: PlanChangeKind): kind is 'deferral' | 'rev
   return kind === 'deferral' || kind === 'revision';
 }
 
-interface Confirmed {
-  version: number;
-  paid: number;
-  readsPaid: boolean;
+type Confirmation = NonNullable<NewPlanChange['confirm']>;
+
+/** @throws AppError VALIDATION_ERROR (409) if the plan was changed, or the day has ended, since the effect was shown. */
+export function checkVersion(confirm: Confirmation, version: number, day: PlainDate): void {
+  const fields = changedSince('confirm.version', confirm.version, version);
+  if (confirm.effectiveOn !== undefined)
+    fields.push(...changedSince('confirm.effectiveOn', confirm.effectiveOn, day));
+  refuseChanged(fields);
 }
 
-/** @throws AppError VALIDATION_ERROR (409) if the account is no longer as it was when the effect was shown. */
-export function checkConfirmed(confirm: NonNullable<NewPlanChange['confirm']>, now: Confirmed): void {
-  if (now.readsPaid && confirm.paid === undefined)
+/** @throws AppError VALIDATION_ERROR (409) if another sum is paid than when the effect was shown. */
+export function checkPaid(confirm: Confirmation, paid: number): void {
+  if (confirm.paid === undefined)
     throw invalidField('confirm.paid', 'is required, because the effect depends on the sum paid');
-  const fields: FieldProblem[] = [];
-  if (confirm.version !== now.version)
-    fields.push({
-      path: 'confirm.version',
-      message: `was ${confirm.version} when the effect was shown, and is now ${now.version}`,
-    });
-  if (now.readsPaid && confirm.paid !== now.paid)
-    fields.push({
-      path: 'confirm.paid',
-      message: `was ${confirm.paid} when the effect was shown, and is now ${now.paid}`,
-    });
+  refuseChanged(changedSince('confirm.paid', confirm.paid, paid));
+}
+
+function changedSince<T extends number | string>(path: string, shown: T, now: T): FieldProblem[] {
+  return shown === now
+    ? []
+    : [{ path, message: `was ${shown} when the effect was shown, and is now ${now}` }];
+}
+
+function refuseChanged(fields: FieldProblem[]): void {
   if (fields.length === 0) return;
   const changes = fields.map(({ path, message }) => `${path} ${message}`).join('; ');
   throw new AppError(

@@ -39,8 +39,8 @@ export function planChangeRoutes(api: Api, context: Context): void {
         },
       },
     },
-    async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+    async (request, reply) => {
+      const answer = async (txContext: Context) => {
         const actor = actorOf(request);
         const outcome = await changePlan(txContext, actor, request.params.id, request.body);
         if ('shown' in outcome) {
@@ -51,7 +51,10 @@ export function planChangeRoutes(api: Api, context: Context): void {
         return 'done' in outcome
           ? ok(toPlanChange(outcome.done, currency), 'Plan changed.')
           : sentForApproval(actor, outcome.requested, currency, formatAccountNumber);
-      }),
+      };
+      // What a change would do depends on the account, so a stored answer would be wrong.
+      return request.body.confirm ? repeatable(context, request, reply, answer) : answer(context);
+    },
   );
 
   api.get(

@@ -545,7 +545,14 @@ function steps(g: GeneratorValue): Step[] {
     const given = { model, day, paid: to.paid(model), unit };
     const change = to.change(given);
     const situation: PlanSituation = {
-      ...{ terms, paidMinor: given.paid, day: day as PlainDate, roundingMinor: unit, decimals },
+      ...{
+        terms,
+        originalTerms: terms,
+        paidMinor: given.paid,
+        day: day as PlainDate,
+        roundingMinor: unit,
+        decimals,
+      },
       monthsWithoutDues: model.monthsWithoutDues,
     };
     const actual = outcome(() => changedPlan(situation, change));

@@ -56,7 +56,16 @@ function situation(
   paidMinor: bigint,
   more: Partial<PlanSituation> = {},
 ): PlanSituation {
-  return { terms, paidMinor, day: day(on), roundingMinor: 1n, monthsWithoutDues: [], decimals: 2, ...more };
+  return {
+    terms,
+    originalTerms: terms,
+    paidMinor,
+    day: day(on),
+    roundingMinor: 1n,
+    monthsWithoutDues: [],
+    decimals: 2,
+    ...more,
+  };
 }
 
 /** Each instalment as its date and amount. */

@@ -100,6 +100,8 @@ interface SpreadRhythm {
 
 export interface PlanSituation {
   terms: Terms;
+  /** See `originalTerms`; the present terms if these are the original ones. */
+  originalTerms: Terms;
   /** The sum of the unreversed payments and credit moves. Can be negative, see `nextItem`. */
   paidMinor: Minor;
   /** The business day on which the change takes effect. */
@@ -315,11 +317,11 @@ function raisePrice(situation: PlanSituation, { amountMinor, dues }: PriceRise):
 function correctSale(situation: PlanSituation, { plan }: SaleCorrection): ChangedPlan {
   const { terms, day } = situation;
   const path = 'payplanId';
-  const [first] = duesOf(terms);
-  if (first && compareDates(dateInRun(first, 0), day) <= 0)
+  const end = endOfSaleCorrection(situation.originalTerms);
+  if (compareDates(end, day) <= 0)
     throw invalidField(
       'kind',
-      `must be another change: a sale can be corrected before the first instalment falls due, which was on ${dateInRun(first, 0)}`,
+      `must be another change: a sale can be corrected before the first instalment of the original plan falls due, which was on ${end}`,
     );
   const runs = runsOfPlan(plan, terms.activationDate);
   const newFirst = runs[0] && dateInRun(runs[0], 0);
@@ -333,6 +335,12 @@ function correctSale(situation: PlanSituation, { plan }: SaleCorrection): Change
     { ...situation, terms: { ...terms, depositMinor } },
     { path, runs, frequency, priceChangeMinor: priceOf(plan) - totalOf(terms) },
   );
+}
+
+/** The day from which on a sale can no longer be corrected. A cash sale can be corrected before its activation. */
+export function endOfSaleCorrection(originalTerms: Terms): PlainDate {
+  const [first] = duesOf(originalTerms);
+  return first ? dateInRun(first, 0) : originalTerms.activationDate;
 }
 
 interface Outcome extends Partial<Omit<ChangedPlan, 'terms'>> {

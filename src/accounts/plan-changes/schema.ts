@@ -138,6 +138,10 @@ export const NewPlanChange = Type.Object(
               description: 'The sum paid that this answer had. Required if its `readsPaid` is true.',
             }),
           ),
+          effectiveOn: Type.Optional({
+            ...DateText,
+            description: 'The day that this answer had. If given, the change is refused on another day.',
+          }),
         },
         {
           title: 'PlanChangeConfirmation',
@@ -223,6 +227,7 @@ export const ShownPlanChange = Type.Object(
       description:
         'Whether another sum paid would have another effect, so that the confirmation has to repeat it.',
     }),
+    effectiveOn: { ...DateText, description: 'Today, the day on which the change would take effect.' },
     needsApproval: Type.Boolean({ description: 'Whether the confirmation is sent for approval.' }),
     priceChange: { ...Money, description: 'Negative if the price falls.' },
     arrearsMoved: { ...Money, description: 'What is due now, and would be due later.' },
@@ -242,6 +247,7 @@ export const ShownPlanChange = Type.Object(
         version: 0,
         paid: 3600,
         readsPaid: true,
+        effectiveOn: '2026-11-02',
         needsApproval: false,
         priceChange: -500,
         arrearsMoved: 0,

@@ -64,6 +64,15 @@ export function updateTerms(tx: Tx, id: number, changed: NewTerms): Promise<Acco
     .executeTakeFirstOrThrow();
 }
 
+/** The sum by which changes of a day have lowered the price of an account, without those that are undone. */
+export async function sumLowered(tx: Tx, accountId: number, day: PlainDate): Promise<Minor> {
+  const { rows } = await sql<{ lowered: string }>`
+    select coalesce(sum(-c.price_change_minor), 0)::text as lowered from plan_changes c ${UNDO}
+    where c.account_id = ${accountId} and c.effective_on = ${day} and c.kind in ('discount', 'price_correction') and n.id is null
+  `.execute(tx);
+  return BigInt(rows[0]?.lowered ?? 0);
+}
+
 /** The changes of an account that are not undone, without undos, in their order. */
 export async function findStandingChanges(tx: Tx, accountId: number): Promise<PlanChangeRow[]> {
   const { rows } = await sql<PlanChangeRow>`
@@ -147,11 +156,11 @@ export async function getPlanChange(db: Db | Tx, id: number): Promise<ListedPlan
   return rows[0];
 }
 
-/** The change that an undo would undo: the newest that is not undone, and neither an undo nor a payoff nor an import. */
+/** The newest change that is not undone, and that is neither an undo nor an import. */
 export async function findChangeToUndo(db: Db | Tx, accountId: number): Promise<PlanChangeRow | undefined> {
   const { rows } = await sql<PlanChangeRow>`
     select c.* from plan_changes c ${UNDO}
-    where c.account_id = ${accountId} and c.kind not in ('undo', 'payoff', 'imported') and n.id is null
+    where c.account_id = ${accountId} and c.kind not in ('undo', 'imported') and n.id is null
     order by c.id desc limit 1`.execute(db);
   return rows[0];
 }

@@ -87,6 +87,7 @@ export function toShownPlanChange(
     version: account.plan_version,
     paid: amountOf(account.paid_minor, currency),
     readsPaid: effect.readsPaid,
+    effectiveOn: day,
     needsApproval: effect.needsApproval,
     priceChange: amountOf(effect.priceChangeMinor, currency),
     arrearsMoved: amountOf(effect.arrearsMovedMinor, currency),
