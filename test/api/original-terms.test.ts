@@ -75,6 +75,13 @@ describe('the lateness by the original terms', () => {
       [20_800, 1],
       [40_800, 2],
     ]);
+    // The days before the change are as they were.
+    expect(shares(await summary(later(41)))).toEqual([
+      [41_600, 2],
+      [41_600, 2],
+      [41_600, 2],
+    ]);
+
     await change(id, { kind: 'undo' });
     expect(await accountNow(service, id)).toMatchObject({
       originalTerms: null,
