@@ -1,7 +1,7 @@
 import { shapeOf } from '../../catalogue/pay-plans/rules.ts';
 import { findPayPlanRow, type PayPlanRow } from '../../catalogue/pay-plans/store.ts';
 import { auditRow, event } from '../../changes/events/change-rules.ts';
-import { type Actor, amountOf, type Context, readAmount, today } from '../../core/context.ts';
+import { type Actor, amountOf, type Context, type Currency, readAmount, today } from '../../core/context.ts';
 import type { Tx } from '../../core/database/db.ts';
 import type { AccountStatus, PlanChangeKind } from '../../core/database/tables.ts';
 import { inTransaction } from '../../core/database/transactions.ts';
@@ -18,7 +18,14 @@ import {
 import { post } from '../ledger/commands.ts';
 import type { AccountRow } from '../ledger/rules.ts';
 import { lockAccounts } from '../ledger/store.ts';
-import { firstInstalmentDate, instalmentDateFrom, type Terms, termsOf, totalOf } from '../schedule/rules.ts';
+import {
+  firstInstalmentDate,
+  instalmentDateFrom,
+  itemsWithin,
+  type Terms,
+  termsOf,
+  totalOf,
+} from '../schedule/rules.ts';
 import { isStatusIn } from '../status/rules.ts';
 import { getAccountRow } from '../store.ts';
 import { originalTerms } from './original-rules.ts';
@@ -32,12 +39,10 @@ import {
   planChangeOf,
   statusProblem,
 } from './request-rules.ts';
-import { changedPlan, endOfSaleCorrection, readsPaid } from './rules.ts';
+import { changedPlan, endOfSaleCorrection, type PlanSituation, readsPaid } from './rules.ts';
 import type { NewPlanChange, RequestedKind } from './schema.ts';
 import {
   findChangeToUndo,
-  findDeferralsSince,
-  findRevisedMonths,
   findStandingChanges,
   getPlanChange,
   insertPlanChange,
@@ -211,21 +216,23 @@ async function computed(
   const soldPlan = await findPayPlanRow(tx, account.payplan_id);
   if (!soldPlan) throw new Error(`The pay plan ${account.payplan_id} does not exist.`);
   const { rounding_minor: rounding } = soldPlan;
-  const original = originalTerms((await findStandingChanges(tx, account.id)).map(readTerms)) ?? present;
+  const standing = await findStandingChanges(tx, account.id);
+  const original = originalTerms(standing.map(readTerms)) ?? present;
   const situation = {
     terms: present,
     originalTerms: original,
     paidMinor: BigInt(account.paid_minor),
     day,
     roundingMinor: rounding === null ? readAmount(1, currency) : BigInt(rounding),
-    monthsWithoutDues: (await findRevisedMonths(tx, account.id)) ?? soldPlan.months_without_dues,
+    ...agreed(standing, account, soldPlan, currency),
     decimals: currency.decimals,
   };
   const result = changedPlan(situation, change);
   if (change.kind === 'deferral')
-    await refuseTooManyDays(tx, context, account, {
+    refuseTooManyDays(context, standing, {
       path: 'days' in change.by ? 'days' : 'periods',
       days: daysDeferred(present, result.terms, change.from),
+      day,
     });
   const firstOfPlan = plan && firstInstalmentDate(result.terms);
   const first = plan
@@ -252,17 +259,19 @@ function daysDeferred(before: Terms, after: Terms, from: PlainDate): number {
 }
 
 /** @throws AppError VALIDATION_ERROR if all deferrals within a year, with this one, move the instalments by more days than is allowed. */
-async function refuseTooManyDays(
-  tx: Tx,
-  context: Context,
-  account: AccountRow,
-  { path, days }: { path: string; days: number },
-): Promise<void> {
-  const { MAX_DEFERRED_DAYS: most } = context.config;
-  const deferrals = await findDeferralsSince(tx, account.id, addDays(today(context), -DAYS_OF_LIMIT + 1));
-  const sum = deferrals.reduce((total, { before, after, body }) => {
-    return total + (body.from ? daysDeferred(termsOf(before), termsOf(after), body.from) : 0);
-  }, 0);
+function refuseTooManyDays(
+  { config }: Pick<Context, 'config'>,
+  changes: readonly PlanChangeRow[],
+  { path, days, day }: { path: string; days: number; day: PlainDate },
+): void {
+  const most = config.MAX_DEFERRED_DAYS;
+  const since = addDays(day, -DAYS_OF_LIMIT + 1);
+  const sum = changes
+    .filter(({ kind, effective_on: date }) => kind === 'deferral' && compareDates(date, since) >= 0)
+    .flatMap(({ before, after, body: { from } }) =>
+      from ? [daysDeferred(termsOf(before), termsOf(after), from)] : [],
+    )
+    .reduce((total, one) => total + one, 0);
   if (sum + days <= most) return;
   throw invalidField(
     path,
@@ -271,6 +280,28 @@ async function refuseTooManyDays(
 }
 
 const DAYS_OF_LIMIT = 365;
+
+/** What the newest revision or sale correction has agreed, or else the sale. */
+function agreed(
+  standing: readonly PlanChangeRow[],
+  account: AccountRow,
+  plan: PayPlanRow,
+  currency: Currency,
+): Pick<PlanSituation, 'monthsWithoutDues' | 'instalmentMinor'> {
+  const newest = standing.findLast(({ kind }) => kind === 'revision' || kind === 'sale_correction');
+  if (newest?.kind === 'revision') {
+    const { monthsWithoutDues = [], instalmentAmount, firstDueDate: from, harvest } = newest.body;
+    const [first] = from ? itemsWithin(termsOf(newest.after), { from, to: from }) : [];
+    const givenMinor =
+      instalmentAmount === undefined ? first?.amountMinor : readAmount(instalmentAmount, currency);
+    return { monthsWithoutDues, instalmentMinor: harvest ? undefined : givenMinor };
+  }
+  const sold = termsOf(newest?.after ?? standing[0]?.before ?? account);
+  return {
+    monthsWithoutDues: plan.months_without_dues,
+    instalmentMinor: plan.harvest_months ? undefined : sold.instalmentMinor,
+  };
+}
 
 function readTerms({ kind, before, after }: PlanChangeRow) {
   return { kind, before: termsOf(before), after: termsOf(after) };

@@ -121,7 +121,10 @@ describe('an earned payoff', () => {
   it('lowers the total to what is paid', () => {
     const before = { terms: MONTHLY, paidMinor: 1_260n, day: on, roundingMinor: 1n };
     const change = { kind: 'payoff' as const, amountMinor: earned(1_260n) };
-    const { terms } = changedPlan({ ...before, monthsWithoutDues: [], decimals: 2 }, change);
+    const { terms } = changedPlan(
+      { ...before, originalTerms: MONTHLY, monthsWithoutDues: [], instalmentMinor: 100n, decimals: 2 },
+      change,
+    );
     expect(totalOf(terms)).toBe(1_260n);
   });
 

@@ -48,6 +48,8 @@ interface Model {
   deposit: bigint;
   dues: Due[];
   monthsWithoutDues: readonly number[];
+  /** Agreed at the sale, or by the newest revision. */
+  instalment: bigint | undefined;
 }
 
 interface Effect {
@@ -150,18 +152,6 @@ function duesOfPlan(plan: PlanShape, activation: string): Due[] {
   return places.map((place, i) => ({ ...place, amount: amounts[i] ?? 0n }));
 }
 
-/** The highest instalment of the last rhythm. */
-function agreedInstalment(dues: readonly Due[]): bigint | undefined {
-  const rhythm = dues.at(-1)?.at?.rhythm;
-  if (!rhythm) return undefined;
-  let most = 0n;
-  for (const due of dues.toReversed()) {
-    if (due.at?.rhythm !== rhythm) break;
-    most = maxMinor(most, due.amount);
-  }
-  return most;
-}
-
 interface Given {
   model: Model;
   day: string;
@@ -175,7 +165,7 @@ function append(
   amount: bigint,
   given: readonly { date: string; amountMinor: bigint }[] | undefined,
 ): Due[] {
-  const instalment = agreedInstalment(model.dues);
+  const { instalment } = model;
   const last = dues.at(-1)?.at;
   if (amount === 0n || (last && instalment !== undefined)) {
     if (given) refuse('dues');
@@ -213,15 +203,11 @@ function moveByDays(moving: readonly Due[], n: number): Due[] {
   for (const due of moving) {
     const before = runs.at(-1)?.at(-1);
     const continues =
-      before?.at &&
-      due.at?.rhythm === before.at.rhythm &&
-      due.at.place === before.at.place + 1 &&
-      due.amount === before.amount;
+      before?.at && due.at?.rhythm === before.at.rhythm && due.at.place === before.at.place + 1;
     if (continues) runs.at(-1)?.push(due);
     else runs.push([due]);
   }
   const moved: Due[] = [];
-  let old: Rhythm | undefined;
   for (const run of runs) {
     const [first] = run;
     const rhythm = first?.at?.rhythm;
@@ -229,28 +215,13 @@ function moveByDays(moving: readonly Due[], n: number): Due[] {
     if (!rhythm) {
       moved.push(...run.map((due) => ({ ...due, date })));
     } else {
-      const before = moved.at(-1)?.at;
-      const shared = rhythm === old && before ? placeIn(before.rhythm, date, run.length) : undefined;
-      const own = shared ?? { rhythm: { ...rhythm, anchor: date }, place: 0 };
+      const own = { ...rhythm, anchor: date };
       moved.push(
-        ...run.map(({ amount }, i) => ({
-          date: dateOf(own.rhythm, own.place + i),
-          at: { rhythm: own.rhythm, place: own.place + i },
-          amount,
-        })),
+        ...run.map(({ amount }, i) => ({ date: dateOf(own, i), at: { rhythm: own, place: i }, amount })),
       );
     }
-    old = rhythm;
   }
   return moved;
-}
-
-/** The place of a date in a rhythm, if the following dates are in it, too. */
-function placeIn(rhythm: Rhythm, date: string, count: number) {
-  let place = 0;
-  while (dateOf(rhythm, place) < date) place += 1;
-  const keepsDay = count === 1 || rhythm.unit === 'days' || rhythm.anchor.slice(8) === date.slice(8);
-  return dateOf(rhythm, place) === date && keepsDay ? { rhythm, place } : undefined;
 }
 
 function effectOf(given: Given, change: PlanChange): Effect {
@@ -321,8 +292,8 @@ function spreadDues(
   { firstDue, start, unit }: { firstDue: string; start: string; unit: bigint },
 ): Due[] {
   if ('harvest' in spread) {
-    const earliest = plusDays(start, spread.harvest.leadDays);
-    return harvestDues(spread.harvest, total, unit, latest(earliest, firstDue));
+    if (firstDue < plusDays(start, spread.harvest.leadDays)) refuse('firstDueDate');
+    return harvestDues(spread.harvest, total, unit, firstDue);
   }
   const { frequency, every, monthsWithoutDues } = spread;
   if (monthsWithoutDues.includes(monthOf(firstDue))) refuse('firstDueDate');
@@ -538,6 +509,7 @@ function steps(g: GeneratorValue): Step[] {
   let model: Model = {
     ...{ activation, deposit: plan.depositMinor, dues: duesOfPlan(plan, activation) },
     monthsWithoutDues: plan.monthsWithoutDues,
+    instalment: plan.harvest ? undefined : plan.instalmentMinor,
   };
   let day = to.dayNear(model, plusDays(activation, -20));
   const all: Step[] = [];
@@ -554,6 +526,7 @@ function steps(g: GeneratorValue): Step[] {
         decimals,
       },
       monthsWithoutDues: model.monthsWithoutDues,
+      instalmentMinor: model.instalment,
     };
     const actual = outcome(() => changedPlan(situation, change));
     const expected = outcome(() => effectOf(given, change));
@@ -561,11 +534,25 @@ function steps(g: GeneratorValue): Step[] {
     if (!('refused' in actual) && !('refused' in expected)) {
       const months = monthsAfter(change) ?? model.monthsWithoutDues;
       terms = actual.terms;
-      model = { activation, deposit: expected.deposit, dues: expected.dues, monthsWithoutDues: months };
+      const { deposit, dues } = expected;
+      const instalment = instalmentAfter(change, dues, model);
+      model = { activation, deposit, dues, monthsWithoutDues: months, instalment };
     }
     day = to.dayNear(model, day);
   }
   return all;
+}
+
+function instalmentAfter(
+  change: PlanChange,
+  dues: readonly Due[],
+  { instalment }: Model,
+): bigint | undefined {
+  if (change.kind === 'sale_correction') return change.plan.harvest ? undefined : change.plan.instalmentMinor;
+  if (change.kind !== 'revision') return instalment;
+  if ('harvest' in change.spread) return undefined;
+  if ('instalmentMinor' in change.spread) return change.spread.instalmentMinor;
+  return dues.find(({ date }) => date >= change.firstDue)?.amount;
 }
 
 function monthsAfter(change: PlanChange): readonly number[] | undefined {

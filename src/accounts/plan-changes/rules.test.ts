@@ -63,6 +63,7 @@ function situation(
     day: day(on),
     roundingMinor: 1n,
     monthsWithoutDues: [],
+    instalmentMinor: terms.instalmentMinor,
     decimals: 2,
     ...more,
   };
@@ -359,12 +360,12 @@ describe('a revision', () => {
     ]);
   });
 
-  it('spreads after harvests from the first due date on, at the earliest the lead days after the change', () => {
+  it('spreads after harvests from the first due date on, which is at least the lead days after the change', () => {
     const harvest = { ...HARVESTS, leadDays: 30 };
     const from = (firstDue: string) =>
       shown(changedPlan(situation(MONTHLY, '2024-08-31', 800n), revision(firstDue, { harvest }))).slice(7);
     // 500 in two years: 150 and 100 in each.
-    expect(from('2024-09-01')).toEqual([
+    expect(from('2024-09-30')).toEqual([
       '2024-09-30 100',
       '2025-03-15 150',
       '2025-09-30 100',
@@ -376,8 +377,7 @@ describe('a revision', () => {
       '2026-03-15 150',
       '2026-09-30 100',
     ]);
-    const late = revision('2024-09-01', { harvest: { ...harvest, leadDays: 31 } });
-    expect(shown(changedPlan(situation(MONTHLY, '2024-08-31', 800n), late))[7]).toBe('2025-03-15 150');
+    expect(() => from('2024-09-29')).toThrow('on or after 2024-09-30');
   });
 
   it('makes what was paid ahead one instalment on its day', () => {
@@ -542,7 +542,8 @@ describe('a price rise', () => {
       situation(MONTHLY, '2024-10-10', 900n),
       revision('2024-10-31', { ...everyMonth, instalmentMinor: 60n }),
     );
-    const changed = changedPlan(situation(revised.terms, '2024-10-20', 900n), rise(100n));
+    const of = situation(revised.terms, '2024-10-20', 900n, { instalmentMinor: 60n });
+    const changed = changedPlan(of, rise(100n));
     expect(shown(changed).slice(14)).toEqual(['2025-04-30 40', '2025-05-31 60', '2025-06-30 40']);
   });
 

@@ -8,7 +8,6 @@ import {
   instalmentsFor,
   instalmentsOf,
   instalmentsShare,
-  isInRhythm,
   isSingleRun,
   LATEST_DUE,
   MAX_RUNS,
@@ -110,6 +109,8 @@ export interface PlanSituation {
   roundingMinor: Minor;
   /** Those of the newest revision or sale correction that is not undone, or else of the pay plan. */
   monthsWithoutDues: readonly number[];
+  /** The instalment that they agreed. Undefined for instalments after harvests. */
+  instalmentMinor: Minor | undefined;
   /** Of the currency, for amounts in messages. */
   decimals: number;
 }
@@ -195,10 +196,7 @@ function movedByPeriods(
   return runsOf(withoutFirst([...moving, ...beyond], periods), moving);
 }
 
-/**
- * In each run, the first instalment that moves is the new anchor. Runs that share a rhythm keep sharing it, unless a month without the day
- * of the anchor parts them.
- */
+/** The first instalment that moves is the new anchor of its rhythm. After a gap, the rhythm begins anew. */
 function movedByDays(moving: readonly Run[], days: number, { monthsWithoutDues }: PlanSituation): Run[] {
   if (monthsWithoutDues.length > 0)
     throw invalidField(
@@ -209,18 +207,15 @@ function movedByDays(moving: readonly Run[], days: number, { monthsWithoutDues }
   for (const [i, run] of moving.entries()) {
     if (days > daysBetween(dateInRun(run, 0), LATEST_DUE)) throw tooLong('days');
     const [before, movedBefore] = [moving[i - 1], moved.at(-1)];
-    const own = { ...run, anchor: addDays(dateInRun(run, 0), days), place: 0 };
+    const continues =
+      before && movedBefore && haveSameRhythm(before, run) && before.place + before.count === run.place;
     moved.push(
-      before && movedBefore && haveSameRhythm(before, run) ? inRhythmIfPossible(own, movedBefore) : own,
+      continues
+        ? { ...run, anchor: movedBefore.anchor, place: movedBefore.place + movedBefore.count }
+        : { ...run, anchor: addDays(dateInRun(run, 0), days), place: 0 },
     );
   }
   return moved;
-}
-
-/** The same dues as places of a rhythm, if they are in it. */
-function inRhythmIfPossible(run: Run, { anchor, unit, every }: Run): Run {
-  const place = Math.floor(unitsBy({ anchor, unit }, dateInRun(run, 0)) / every);
-  return isInRhythm(run, { anchor, unit, every, place }) ? { ...run, anchor, place } : run;
 }
 
 function revise(situation: PlanSituation, { firstDue, spread, movesArrears }: Revision): ChangedPlan {
@@ -259,9 +254,14 @@ function spreadRuns(
     const problems = harvestProblems(spread.harvest.entries);
     if (problems.length > 0)
       throw invalid(problems.map(({ path, message }) => ({ path: `harvest.entries${path}`, message })));
-    const earliest = later(firstDue, addDays(start, spread.harvest.leadDays));
+    const earliest = addDays(start, spread.harvest.leadDays);
+    if (compareDates(firstDue, earliest) < 0)
+      throw invalidField(
+        'firstDueDate',
+        `must be at least leadDays after ${start}, so on or after ${earliest}`,
+      );
     // A share that is rounded down to 0 makes no instalment.
-    return harvestRuns(spread.harvest, { sumMinor, roundingMinor, earliest }).filter(isAboveZero);
+    return harvestRuns(spread.harvest, { sumMinor, roundingMinor, earliest: firstDue }).filter(isAboveZero);
   }
   const { frequency, every, monthsWithoutDues } = spread;
   if (monthsWithoutDues.includes(monthOf(firstDue)))
@@ -453,8 +453,8 @@ interface Addition {
 
 /** Appends a sum in the last rhythm, in agreed instalments, of which the last takes the rest. */
 function append(runs: readonly Run[], { sumMinor, dues, path }: Addition, situation: PlanSituation): Run[] {
-  const instalmentMinor = agreedInstalment(duesOf(situation.terms));
   const last = runs.at(-1);
+  const instalmentMinor = last && !isSingleRun(last) ? situation.instalmentMinor : undefined;
   if (sumMinor > 0n && (!last || instalmentMinor === undefined))
     return appendDues(runs, sumMinor, dues, situation);
   if (dues)
@@ -471,14 +471,6 @@ function append(runs: readonly Run[], { sumMinor, dues, path }: Addition, situat
   const places = stretchesOf(last, firstPlace, count, situation.monthsWithoutDues);
   if (!places) throw tooLong(path);
   return [...runs, ...runsOf(places, instalmentsOf(sumMinor, instalmentMinor))];
-}
-
-/** The highest instalment of the last rhythm. Undefined for a schedule without a rhythm. */
-function agreedInstalment(runs: readonly Run[]): Minor | undefined {
-  const last = runs.at(-1);
-  if (!last || isSingleRun(last)) return undefined;
-  const otherRhythm = runs.findLastIndex((run) => !haveSameRhythm(run, last));
-  return runs.slice(otherRhythm + 1).reduce((most, { amountMinor }) => maxMinor(most, amountMinor), 0n);
 }
 
 function haveSameRhythm(a: Run, b: Run): boolean {

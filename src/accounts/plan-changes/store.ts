@@ -7,6 +7,7 @@ import type { PlainDate } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
 import type { AccountRow } from '../ledger/rules.ts';
 import { storedRuns, TERM_COLUMNS, type Terms, termColumns, totalOf } from '../schedule/rules.ts';
+import type { NewPlanChange } from './schema.ts';
 
 /** The columns of an account that a change can set. `before` and `after` of a change have them. */
 export const RECORDED_COLUMNS = [
@@ -24,7 +25,7 @@ export type RecordedTerms = Pick<AccountRow, (typeof RECORDED_COLUMNS)[number]>;
 export type PlanChangeRow = Omit<Selectable<PlanChanges>, 'before' | 'after' | 'body'> & {
   before: RecordedTerms;
   after: RecordedTerms;
-  body: { consent?: string; from?: PlainDate };
+  body: Omit<NewPlanChange, 'confirm'>;
 };
 
 /** A change with the names of its users, and with the undo of the change. */
@@ -163,33 +164,6 @@ export async function findChangeToUndo(db: Db | Tx, accountId: number): Promise<
     where c.account_id = ${accountId} and c.kind not in ('undo', 'imported') and n.id is null
     order by c.id desc limit 1`.execute(db);
   return rows[0];
-}
-
-/**
- * The months without instalments of the newest revision that is not undone.
- * @returns undefined if there is none, or if the pay plan was changed after it.
- */
-export async function findRevisedMonths(tx: Tx, accountId: number): Promise<number[] | undefined> {
-  const { rows } = await sql<{ kind: PlanChangeKind; months: number[] | null }>`
-    select c.kind, c.body->'monthsWithoutDues' as months from plan_changes c ${UNDO}
-    where c.account_id = ${accountId} and c.kind in ('revision', 'sale_correction') and n.id is null
-    order by c.id desc limit 1`.execute(tx);
-  const [newest] = rows;
-  return newest?.kind === 'revision' ? (newest.months ?? []) : undefined;
-}
-
-/** The deferrals of an account that took effect on a day or later and are not undone. */
-export async function findDeferralsSince(
-  tx: Tx,
-  accountId: number,
-  day: PlainDate,
-): Promise<PlanChangeRow[]> {
-  const { rows } = await sql<PlanChangeRow>`
-    select c.* from plan_changes c ${UNDO}
-    where c.account_id = ${accountId} and c.kind = 'deferral' and c.effective_on >= ${day}::date and n.id is null`.execute(
-    tx,
-  );
-  return rows;
 }
 
 /** @param accountId - limits the list to the changes of an account. */
