@@ -143,3 +143,23 @@ it('what a change would do is computed anew although an Idempotency-Key is given
   expect((await send(id, { ...body, confirm }, options)).status).toBe(201);
   expect((await send(id, { ...body, confirm }, options)).headers.get('idempotent-replayed')).toBe('true');
 });
+
+it('a later change of the price changes neither the commission of an earlier month nor a promise of an earlier day', async () => {
+  await setToday(service, DAY);
+  const { id: employeeId } = await dataOf(service.call('POST', '/employees', { name: 'Seller' }), 201);
+  const { id } = await newAccount(service, { employeeId });
+  await setToday(service, later(60));
+  const { id: late } = await newAccount(service, { activationDate: later(-300) });
+  await pay(service, late, 20_000);
+  const promise = { amount: 400, date: later(63) };
+  await dataOf(service.call('POST', '/calls', { accountId: late, result: 'promise', promise }), 201);
+  const base = async (period: string) => {
+    const { lines } = await dataOf(service.call('POST', '/commissions/calculate', { employeeId, period }));
+    return lines[0].base;
+  };
+  await setToday(service, later(70));
+  for (const one of [id, late]) await change(one, { kind: 'price_correction', amount: 2_800 });
+  expect(await base('2026-11')).toBe(22_800);
+  const [shown] = await dataOf(service.call('GET', `/promises?filter[accountId]=${late}`));
+  expect(shown.state).toBe('broken');
+});
