@@ -116,10 +116,10 @@ export function ChangePlanDialog({ account, nextUpcoming, onClose }: ChangePlanD
           onBack={() => setEffects(undefined)}
           onConfirm={async (reason) => {
             change.describe(`${t('account.changePlan')}: ${lead}`);
-            const { version, paid } = effects.shown;
+            const { version, paid, effectiveOn } = effects.shown;
             const answer = await change.send({
               params: { path },
-              body: { ...asked, ...reason, confirm: { version, paid } },
+              body: { ...asked, ...reason, confirm: { version, paid, effectiveOn } },
             });
             if (!answer) return;
             toast({ text: outcomeOf(answer, t('changePlan.done')) });
