@@ -114,6 +114,9 @@ function schemasIn(part: unknown): Record<string, unknown>[] {
   return Array.isArray(part) ? inner : [part as Record<string, unknown>, ...inner];
 }
 
+/** Their examples change nothing, so their answers are not stored under an Idempotency-Key. */
+const SHOWN_ONLY = ['POST /api/accounts/{id}/plan-changes'];
+
 describe('every operation', () => {
   it('has a summary, one described tag, and its required permission', () => {
     expect(description.operations.length).toBeGreaterThan(25);
@@ -344,7 +347,7 @@ async function replay(operation: Operation): Promise<void> {
       seen[`${name} ${index}`] = answer.body;
       expectAsShown(operation, answer.body);
     }
-    if (takesKey) {
+    if (takesKey && !SHOWN_ONLY.includes(name)) {
       const again = await call();
       expect(again.headers.get('idempotent-replayed'), name).toBe('true');
       expect(again.body, name).toEqual(answer.body);
