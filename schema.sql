@@ -156,8 +156,10 @@ CREATE INDEX accounts_grace ON public.accounts USING btree (payplan_id, ((GREATE
 CREATE INDEX accounts_import ON public.accounts USING btree (import_id) WHERE (import_id IS NOT NULL);
 CREATE INDEX accounts_metadata ON public.accounts USING gin (metadata jsonb_path_ops) WHERE (metadata <> '{}'::jsonb);
 CREATE INDEX accounts_next_due ON public.accounts USING btree (next_due_date, id);
+CREATE INDEX accounts_original_due ON public.accounts USING btree (original_due_date) WHERE (original_due_date IS NOT NULL);
 CREATE INDEX accounts_pending ON public.accounts USING btree (activation_date) WHERE (status = 'pending'::account_status);
 CREATE INDEX accounts_quoted_external_id ON public.accounts USING btree (without_quotes(external_id)) WHERE (external_id <> without_quotes(external_id));
+CREATE INDEX accounts_restructured ON public.accounts USING btree (restructured_on, id) WHERE (restructured_on IS NOT NULL);
 CREATE INDEX accounts_status_created ON public.accounts USING btree (status, created_at, id);
 CREATE INDEX accounts_with_runs ON public.accounts USING btree (id) WHERE (run_anchor IS NOT NULL);
 CREATE INDEX accounts_written_off ON public.accounts USING btree (written_off_on) WHERE (written_off_on IS NOT NULL);
@@ -1093,18 +1095,21 @@ CREATE INDEX oauth_states_expiry ON public.oauth_states USING btree (expires_at)
 
 create table original_terms (
   account_id bigint not null,
-  total_minor bigint not null,
-  run_from date[] not null,
-  run_anchor date[] not null,
-  run_unit text[] not null,
-  run_every integer[] not null,
-  run_place integer[] not null,
-  run_count integer[] not null,
-  run_amount_minor bigint[] not null,
-  run_before_minor bigint[] not null,
-  constraint original_terms_total_minor_check CHECK ((total_minor > 0)),
-  constraint original_terms_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
-  constraint original_terms_pkey PRIMARY KEY (account_id)
+  version integer not null,
+  effective_on date not null,
+  corrected_minor bigint not null,
+  total_minor bigint,
+  run_from date[],
+  run_anchor date[],
+  run_unit text[],
+  run_every integer[],
+  run_place integer[],
+  run_count integer[],
+  run_amount_minor bigint[],
+  run_before_minor bigint[],
+  constraint original_terms_check CHECK ((num_nonnulls(total_minor, run_from, run_anchor, run_unit, run_every, run_place, run_count, run_amount_minor, run_before_minor) = ANY (ARRAY[0, 9]))),
+  constraint original_terms_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint original_terms_pkey PRIMARY KEY (account_id, version)
 );
 
 create table pay_plans (
@@ -1856,7 +1861,9 @@ begin
     select next_due_date_in_runs(
       new.activation_date, o.total_minor, new.paid_minor, o.run_anchor, o.run_unit, o.run_every, o.run_place, o.run_amount_minor,
       o.run_before_minor)
-    from original_terms o where o.account_id = new.id and new.next_due_date is not null);
+    from original_terms o
+    where o.account_id = new.id and o.version = new.plan_version and o.total_minor is not null
+      and new.next_due_date is not null);
   return new;
 end $function$;
 
@@ -2088,7 +2095,7 @@ CREATE OR REPLACE FUNCTION public.oldest_usable_migration()
  RETURNS text
  LANGUAGE sql
  STABLE
-RETURN CASE WHEN ((EXISTS (SELECT FROM plan_changes)) OR (EXISTS (SELECT FROM approvals WHERE ((approvals.status = 'pending'::approval_status) AND ((approvals.action)::text = 'change_plan'::text))))) THEN '0100_plan_changes'::text WHEN ((EXISTS (SELECT FROM accounts WHERE (accounts.run_anchor IS NOT NULL))) OR (EXISTS (SELECT FROM pay_plans WHERE ((pay_plans.price_minor IS NOT NULL) OR (pay_plans.every <> 1) OR (pay_plans.months_without_dues <> '{}'::integer[]))))) THEN '0099_versions_with_runs'::text ELSE '0036_oldest_usable_migration'::text END;
+RETURN CASE WHEN ((EXISTS (SELECT FROM plan_changes)) OR (EXISTS (SELECT FROM approvals WHERE ((approvals.status = 'pending'::approval_status) AND ((approvals.action)::text = 'change_plan'::text))))) THEN '0110_original_terms'::text WHEN ((EXISTS (SELECT FROM accounts WHERE (accounts.run_anchor IS NOT NULL))) OR (EXISTS (SELECT FROM pay_plans WHERE ((pay_plans.price_minor IS NOT NULL) OR (pay_plans.every <> 1) OR (pay_plans.months_without_dues <> '{}'::integer[]))))) THEN '0099_versions_with_runs'::text ELSE '0036_oldest_usable_migration'::text END;
 
 CREATE OR REPLACE FUNCTION public.only_undone_entries_are_deleted()
  RETURNS trigger
@@ -2298,6 +2305,8 @@ CREATE TRIGGER note_is_kept BEFORE DELETE ON public.notes FOR EACH ROW EXECUTE F
 CREATE TRIGGER note_is_kept BEFORE DELETE OR UPDATE ON public.note_corrections FOR EACH ROW EXECUTE FUNCTION note_is_kept();
 
 CREATE TRIGGER notifications_key BEFORE INSERT ON public.notifications FOR EACH ROW WHEN ((new.trans_id <> without_quotes(new.trans_id))) EXECUTE FUNCTION notifications_key_has_no_quotes();
+
+CREATE TRIGGER original_terms_append_only BEFORE UPDATE OR TRUNCATE ON public.original_terms FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
 
 CREATE TRIGGER payments_key BEFORE INSERT ON public.payments FOR EACH ROW WHEN ((new.reference_key <> without_quotes(new.reference_key))) EXECUTE FUNCTION payments_key_has_no_quotes();
 

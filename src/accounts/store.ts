@@ -14,7 +14,13 @@ import { customerMatches } from '../customers/store.ts';
 import { readAccountNumber } from './account-number-rules.ts';
 import type { AccountRow } from './ledger/rules.ts';
 import { TERM_COLUMNS } from './schedule/rules.ts';
-import { arrearsOn, compareDaysPastDue, daysPastDueOn, largestDaysPastDueOn } from './schedule/store.ts';
+import {
+  arrearsOn,
+  compareDaysPastDue,
+  compareLargestDaysPastDue,
+  daysPastDueOn,
+  largestDaysPastDueOn,
+} from './schedule/store.ts';
 import type { AccountSearch } from './search-rules.ts';
 import { statusesIn } from './status/rules.ts';
 
@@ -219,6 +225,9 @@ export function accountColumns(day: PlainDate): ListColumns {
       daysPastDue: ifActivated(daysPastDueOn(day)),
       largestDaysPastDue: ifActivated(largestDaysPastDueOn(day)),
     },
-    indexed: { daysPastDue: (filter, usual) => compareDaysPastDue(filter, day, IS_ACTIVATED) ?? usual },
+    indexed: {
+      daysPastDue: (filter, usual) => compareDaysPastDue(filter, day, IS_ACTIVATED) ?? usual,
+      largestDaysPastDue: (filter, usual) => compareLargestDaysPastDue(filter, day, IS_ACTIVATED) ?? usual,
+    },
   };
 }

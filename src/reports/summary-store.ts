@@ -4,12 +4,14 @@ import {
   accountsUnchangedAfter,
   depositDueBy,
   earlierTermsOn,
+  hasOriginalTerms,
   idsChangedAfter,
   instalmentsDueBy,
   isAnyPlanChangedAfter,
   nextDueDateWith,
   originalDueDateWith,
   originalInstalmentsDueBy,
+  originalTermsOn,
   paidToInstalments,
   totalOn,
 } from '../accounts/schedule/store.ts';
@@ -106,6 +108,7 @@ async function figuresOf(
 ): Promise<SummaryFigures[]> {
   const { asOf, before } = days;
   const startOf = (day: PlainDate) => startOfDayUtc(day, config.BUSINESS_TIMEZONE);
+  const originals = await findOriginalTerms(tx, days);
   // Without "offset '0'", PostgreSQL would inline a subquery and compute its columns again at each use. The quotes matter:
   // an unquoted 0 is cast, and after a cast the planner assumes that rows can be skipped and plans no parallel scan.
   const { rows } = await sql<SummaryFigures>`
@@ -113,15 +116,13 @@ async function figuresOf(
     with_dues as (
       select product_id, activation_date, a.total_minor, created_at, paid_end, paid_before, existed, recorded_status,
         ${nextDueDateWith(sql`paid_end`)} as due_date,
-        ${originalDueDateWith(sql`paid_end`)} as original_due_date,
         restructured_kind is not null as restructured,
-        ${originalInstalmentsDueBy(asOf)} as original_due,
-        ${originalInstalmentsDueBy(before)} as original_due_before,
+        ${originals.columns},
         ${depositDueBy(asOf)} as deposit_due,
         ${instalmentsDueBy(asOf)} as instalments_due,
         ${paidToInstalments(sql`paid_end`)} as instalments_end,
         ${columnsBefore(before, changed)}
-      from with_paid a ${changed ? sql`left join ${changed.termsBefore} b on b.id = a.id` : sql``}
+      from with_paid a ${changed ? sql`left join ${changed.termsBefore} b on b.id = a.id` : sql``} ${originals.join}
       offset '0'
     ),
     with_status as (
@@ -187,6 +188,24 @@ function columnsBefore(before: PlainDate, changed: ChangedAccounts | undefined):
   return sql`coalesce(b.total_minor, a.total_minor) as total_before,
     coalesce(b.instalments_due, ${instalmentsDueBy(before)}) as instalments_due_before,
     case when b.id is null then ${paidToInstalments(paid)} else ${paidToInstalments(paid, 'b')} end as instalments_before`;
+}
+
+/** The parts of the statement that read original terms, which few accounts have. */
+async function findOriginalTerms(tx: Tx, { asOf, before }: ReportDays) {
+  if (!(await hasOriginalTerms(tx)))
+    return {
+      columns: sql`null::date as original_due_date, null::bigint as original_due, null::bigint as original_due_before`,
+      join: sql``,
+    };
+  return {
+    columns: sql`
+      ${originalDueDateWith(sql`paid_end`)} as original_due_date,
+      ${originalInstalmentsDueBy(asOf, 'o')} as original_due,
+      ${originalInstalmentsDueBy(before, 'ob')} as original_due_before`,
+    join: sql`
+      left join ${originalTermsOn(asOf)} o on o.account_id = a.id
+      left join ${originalTermsOn(before)} ob on ob.account_id = a.id`,
+  };
 }
 
 /** @param accounts - with their terms on asOf. */

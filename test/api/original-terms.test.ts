@@ -82,11 +82,15 @@ describe('the lateness by the original terms', () => {
       [41_600, 2],
     ]);
 
+    await setToday(service, later(43));
+    const undoneLater = shares(await summary(later(42)));
     await change(id, { kind: 'undo' });
+    // Nor does an undo change the days before it.
+    expect(shares(await summary(later(42)))).toEqual(undoneLater);
     expect(await accountNow(service, id)).toMatchObject({
       originalTerms: null,
       restructured: null,
-      daysPastDue: 21,
+      daysPastDue: 22,
     });
   });
 

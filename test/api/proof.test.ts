@@ -124,7 +124,7 @@ async function changePlans(): Promise<void> {
     return answer.body.data.id;
   };
   ids.discount = await change(0, { kind: 'discount', amount: 500 });
-  ids.correction1 = await change(1, { kind: 'price_correction', amount: 700 });
+  ids.correction1 = await change(1, { kind: 'price_correction', amount: 300 });
   ids.undo = await change(2, { kind: 'undo' });
   const token = finance;
   const requested = await change(3, { kind: 'price_correction', amount: 1_500 }, { status: 202, token });
@@ -516,6 +516,21 @@ const DAMAGES: [name: string, damage: string, named: Record<string, [table: stri
     'the newest change of a plan is lost',
     'delete from plan_changes where id = :deferral',
     { plan_versions: ['accounts', ':changed'] },
+  ],
+  [
+    'an account has another original due date',
+    'update accounts set original_due_date = original_due_date + 1 where id = :changed',
+    { original_terms: ['accounts', ':changed'] },
+  ],
+  [
+    'the original terms after a change are lost',
+    'delete from original_terms where account_id = :changed and version = 1',
+    { original_terms: ['accounts', ':changed'] },
+  ],
+  [
+    'the original terms have other instalments',
+    `update original_terms set run_count[1] = run_count[1] + 1 where account_id = :changed and version = 5`,
+    { original_terms: ['accounts', ':changed'] },
   ],
   [
     'a change of a plan has another number',

@@ -42,14 +42,14 @@ import {
 import { changedPlan, endOfSaleCorrection, type PlanSituation, readsPaid } from './rules.ts';
 import type { NewPlanChange, RequestedKind } from './schema.ts';
 import {
+  findChangesInEffect,
   findChangeToUndo,
-  findStandingChanges,
   getPlanChange,
+  insertOriginalTerms,
   insertPlanChange,
   type ListedPlanChange,
   type PlanChangeRow,
   type RecordedTerms,
-  setOriginalTerms,
   sumLowered,
   updateTerms,
 } from './store.ts';
@@ -216,20 +216,20 @@ async function computed(
   const soldPlan = await findPayPlanRow(tx, account.payplan_id);
   if (!soldPlan) throw new Error(`The pay plan ${account.payplan_id} does not exist.`);
   const { rounding_minor: rounding } = soldPlan;
-  const standing = await findStandingChanges(tx, account.id);
-  const original = originalTerms(standing.map(readTerms)) ?? present;
+  const inEffect = await findChangesInEffect(tx, account.id);
+  const original = originalTerms(inEffect.map(readTerms)).terms ?? present;
   const situation = {
     terms: present,
     originalTerms: original,
     paidMinor: BigInt(account.paid_minor),
     day,
     roundingMinor: rounding === null ? readAmount(1, currency) : BigInt(rounding),
-    ...agreed(standing, account, soldPlan, currency),
+    ...agreed(inEffect, account, soldPlan, currency),
     decimals: currency.decimals,
   };
   const result = changedPlan(situation, change);
   if (change.kind === 'deferral')
-    refuseTooManyDays(context, standing, {
+    refuseTooManyDays(context, inEffect, {
       path: 'days' in change.by ? 'days' : 'periods',
       days: daysDeferred(present, result.terms, change.from),
       day,
@@ -283,12 +283,12 @@ const DAYS_OF_LIMIT = 365;
 
 /** What the newest revision or sale correction has agreed, or else the sale. */
 function agreed(
-  standing: readonly PlanChangeRow[],
+  inEffect: readonly PlanChangeRow[],
   account: AccountRow,
   plan: PayPlanRow,
   currency: Currency,
 ): Pick<PlanSituation, 'monthsWithoutDues' | 'instalmentMinor'> {
-  const newest = standing.findLast(({ kind }) => kind === 'revision' || kind === 'sale_correction');
+  const newest = inEffect.findLast(({ kind }) => kind === 'revision' || kind === 'sale_correction');
   if (newest?.kind === 'revision') {
     const { monthsWithoutDues = [], instalmentAmount, firstDueDate: from, harvest } = newest.body;
     const [first] = from ? itemsWithin(termsOf(newest.after), { from, to: from }) : [];
@@ -296,10 +296,12 @@ function agreed(
       instalmentAmount === undefined ? first?.amountMinor : readAmount(instalmentAmount, currency);
     return { monthsWithoutDues, instalmentMinor: harvest ? undefined : givenMinor };
   }
-  const sold = termsOf(newest?.after ?? standing[0]?.before ?? account);
+  const sold = termsOf(newest?.after ?? inEffect[0]?.before ?? account);
+  // An import can give an account another schedule than that of its pay plan.
+  const soldMinor = account.import_id === null ? BigInt(plan.instalment_minor) : sold.instalmentMinor;
   return {
     monthsWithoutDues: plan.months_without_dues,
-    instalmentMinor: plan.harvest_months ? undefined : sold.instalmentMinor,
+    instalmentMinor: plan.harvest_months ? undefined : soldMinor,
   };
 }
 
@@ -339,11 +341,12 @@ async function applyChange(
 ): Promise<ListedPlanChange> {
   const { day, kind, priceChangeMinor, undoes } = effect;
   const { id } = before;
-  const standing = (await findStandingChanges(tx, id)).filter(({ id: changeId }) => changeId !== undoes);
-  const changes = standing.map(readTerms);
+  const inEffect = (await findChangesInEffect(tx, id)).filter(({ id: changeId }) => changeId !== undoes);
+  const changes = inEffect.map(readTerms);
   if (undoes === null) changes.push({ kind, before: termsOf(before), after: effect.terms });
   // Before the account, whose trigger reads them.
-  await setOriginalTerms(tx, id, originalTerms(changes));
+  const version = before.plan_version + 1;
+  await insertOriginalTerms(tx, { id, version, effectiveOn: day }, originalTerms(changes));
   const after = await updateTerms(tx, id, {
     terms: effect.terms,
     payplan_id: effect.payplanId,

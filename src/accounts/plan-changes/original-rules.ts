@@ -6,30 +6,44 @@ import { type Terms, termsOfRuns, totalOf } from '../schedule/rules.ts';
 import { addDues, duesOf, splitAfter, sumOf } from './rules.ts';
 
 /** A change of an account that is not undone, and that undoes none. */
-export interface StandingChange {
+export interface ChangeInEffect {
   kind: PlanChangeKind;
   before: Terms;
   after: Terms;
 }
 
+export interface OriginalTerms {
+  /** Undefined if they are the present terms. */
+  terms: Terms | undefined;
+  /** The sum of the price corrections and payoffs, <= 0. */
+  correctedMinor: Minor;
+}
+
 /**
  * The terms by which the lateness of an account is shown beside its present terms, so that a change cannot hide it: the first schedule and
- * the price rises. A sale correction begins anew, because the sale was never meant otherwise.
+ * the price rises. They begin again with a sale correction, because the sale was never meant otherwise.
  *
  * @param changes - in their order.
- * @returns undefined if the present terms are these terms.
  */
-export function originalTerms(changes: readonly StandingChange[]): Terms | undefined {
+export function originalTerms(changes: readonly ChangeInEffect[]): OriginalTerms {
   const lastCorrection = changes.findLastIndex(({ kind }) => kind === 'sale_correction');
   const sinceSale = changes.slice(lastCorrection + 1);
   const [first] = sinceSale;
-  if (!first || sinceSale.every(({ kind }) => kind === 'price_rise')) return undefined;
+  if (!first || sinceSale.every(({ kind }) => kind === 'price_rise'))
+    return { terms: undefined, correctedMinor: 0n };
   const rises = sinceSale.filter(({ kind }) => kind === 'price_rise');
-  return rises.reduce((terms, rise) => termsOfRuns(terms, raised(duesOf(terms), rise)), first.before);
+  const corrections = sinceSale.filter(({ kind }) => kind === 'price_correction' || kind === 'payoff');
+  return {
+    terms: rises.reduce((terms, rise) => termsOfRuns(terms, withRise(duesOf(terms), rise)), first.before),
+    correctedMinor: corrections.reduce(
+      (sum, { before, after }) => sum + totalOf(after) - totalOf(before),
+      0n,
+    ),
+  };
 }
 
 /** The instalments of the original terms and those that a rise has added to the schedule of its day. */
-function raised(original: readonly Run[], { before, after }: StandingChange): Run[] {
+function withRise(original: readonly Run[], { before, after }: ChangeInEffect): Run[] {
   const end = lastDateOf(duesOf(before)) ?? before.activationDate;
   const [, later] = splitAfter(duesOf(after), end);
   const isAppended = sumOf(later) === totalOf(after) - totalOf(before);

@@ -7,6 +7,7 @@ import type { PlainDate } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
 import type { AccountRow } from '../ledger/rules.ts';
 import { storedRuns, TERM_COLUMNS, type Terms, termColumns, totalOf } from '../schedule/rules.ts';
+import type { OriginalTerms } from './original-rules.ts';
 import type { NewPlanChange } from './schema.ts';
 
 /** The columns of an account that a change can set. `before` and `after` of a change have them. */
@@ -65,34 +66,39 @@ export function updateTerms(tx: Tx, id: number, changed: NewTerms): Promise<Acco
     .executeTakeFirstOrThrow();
 }
 
-/** The sum by which changes of a day have lowered the price of an account, without those that are undone. */
+/** The sum by which changes of a day have lowered the price of an account without an approval, apart from those that are undone. */
 export async function sumLowered(tx: Tx, accountId: number, day: PlainDate): Promise<Minor> {
   const { rows } = await sql<{ lowered: string }>`
     select coalesce(sum(-c.price_change_minor), 0)::text as lowered from plan_changes c ${UNDO}
-    where c.account_id = ${accountId} and c.effective_on = ${day} and c.kind in ('discount', 'price_correction') and n.id is null
+    where c.account_id = ${accountId} and c.effective_on = ${day} and c.price_change_minor < 0 and c.approval_id is null
+      and n.id is null
   `.execute(tx);
   return BigInt(rows[0]?.lowered ?? 0);
 }
 
 /** The changes of an account that are not undone, without undos, in their order. */
-export async function findStandingChanges(tx: Tx, accountId: number): Promise<PlanChangeRow[]> {
+export async function findChangesInEffect(tx: Tx, accountId: number): Promise<PlanChangeRow[]> {
   const { rows } = await sql<PlanChangeRow>`
     select c.* from plan_changes c ${UNDO}
     where c.account_id = ${accountId} and c.kind <> 'undo' and n.id is null order by c.id`.execute(tx);
   return rows;
 }
 
-/** Sets the terms by which the lateness of an account is shown beside its present terms. @param terms - undefined if they are the same. */
-export async function setOriginalTerms(tx: Tx, accountId: number, terms: Terms | undefined): Promise<void> {
-  if (!terms) {
-    await tx.deleteFrom('original_terms').where('account_id', '=', accountId).execute();
-    return;
-  }
-  const row = { total_minor: Number(totalOf(terms)), ...storedRuns(terms) };
+/** Records the original terms of an account from a change on. The transaction has locked the account. */
+export async function insertOriginalTerms(
+  tx: Tx,
+  account: { id: number; version: number; effectiveOn: PlainDate },
+  { terms, correctedMinor }: OriginalTerms,
+): Promise<void> {
   await tx
     .insertInto('original_terms')
-    .values({ account_id: accountId, ...row })
-    .onConflict((conflict) => conflict.column('account_id').doUpdateSet(row))
+    .values({
+      account_id: account.id,
+      version: account.version,
+      effective_on: account.effectiveOn,
+      corrected_minor: correctedMinor,
+      ...(terms && { total_minor: totalOf(terms), ...storedRuns(terms) }),
+    })
     .execute();
 }
 

@@ -126,30 +126,50 @@ export const daysPastDueOn = (day: PlainDate): RawBuilder<number> =>
 export const largestDaysPastDueOn = (day: PlainDate): RawBuilder<number> =>
   sql`greatest(0, ${day}::date - least(a.next_due_date, a.original_due_date))`;
 
-/**
- * The next due date by the original terms that an account has with a sum paid. Null for an account whose schedule is the original one, and
- * if the sum covers the total.
- */
+/** Whether the terms of any account were changed. If not, statements need not read original terms. */
+export async function hasOriginalTerms(db: Db | Tx): Promise<boolean> {
+  const { rows } = await sql<{ found: boolean }>`select exists (select from original_terms) as found`.execute(
+    db,
+  );
+  return rows[0]?.found ?? false;
+}
+
+/** The original terms of the accounts that have other terms on a day. */
+export const originalTermsOn = (day: PlainDate): RawBuilder<unknown> => sql`(
+  select * from (
+    select distinct on (account_id) * from original_terms where effective_on <= ${day}::date
+    order by account_id, version desc) newest
+  where total_minor is not null)`;
+
+/** The next due date by original terms o, with a sum paid. Null without these terms, and if the sum covers the total. */
 export const originalDueDateWith = (paidMinor: RawBuilder<unknown>): RawBuilder<PlainDate | null> =>
-  sql`(case when a.plan_version > 0 and ${paidMinor} < a.total_minor then (
-    select next_due_date_in_runs(a.activation_date, o.total_minor, ${paidMinor}, o.run_anchor, o.run_unit, o.run_every,
-      o.run_place, o.run_amount_minor, o.run_before_minor)
-    from original_terms o where o.account_id = a.id) end)`;
+  sql`(case when o.account_id is not null and ${paidMinor} < a.total_minor then
+    next_due_date_in_runs(a.activation_date, o.total_minor, ${paidMinor}, o.run_anchor, o.run_unit, o.run_every,
+      o.run_place, o.run_amount_minor, o.run_before_minor) end)`;
 
 /**
- * The instalments due by a day by the original terms, at most their sum without the price corrections and payoffs up to the day. A discount
- * or a deferral does not lower it. Null for an account whose schedule is the original one.
+ * The instalments due by a day by original terms, at most their sum without the price corrections and payoffs. A discount or a deferral
+ * does not lower it. Null without these terms. @param terms - the alias of the original terms of the day.
  */
-export const originalInstalmentsDueBy = (day: PlainDate): RawBuilder<number | null> =>
-  sql`(case when a.plan_version > 0 then (
-    select least(
-      instalments_due_in_runs(${day}::date, o.run_from, o.run_anchor, o.run_unit, o.run_every, o.run_place, o.run_count,
-        o.run_amount_minor, o.run_before_minor),
-      o.total_minor - a.deposit_minor + (
-        select coalesce(sum(c.price_change_minor), 0)::bigint
-        from plan_changes c left join plan_changes n on n.undoes = c.id and n.effective_on <= ${day}::date
-        where c.account_id = a.id and c.kind in ('price_correction', 'payoff') and c.effective_on <= ${day}::date and n.id is null))
-    from original_terms o where o.account_id = a.id) end)`;
+export const originalInstalmentsDueBy = (day: PlainDate, terms: string): RawBuilder<number | null> => {
+  const of = (column: string) => sql.ref(`${terms}.${column}`);
+  return sql`(case when ${of('account_id')} is not null then least(
+    instalments_due_in_runs(${day}::date, ${of('run_from')}, ${of('run_anchor')}, ${of('run_unit')}, ${of('run_every')},
+      ${of('run_place')}, ${of('run_count')}, ${of('run_amount_minor')}, ${of('run_before_minor')}),
+    ${of('total_minor')} - (${of('run_before_minor')})[1] + ${of('corrected_minor')}) end)`;
+};
+
+/** A filter of `largestDaysPastDueOn` that PostgreSQL can answer by the indexes on both dates. @returns undefined for other operators. */
+export function compareLargestDaysPastDue(
+  { operator, values }: Pick<Filter, 'operator' | 'values'>,
+  day: PlainDate,
+  isActivated: RawBuilder<boolean>,
+): RawBuilder<boolean> | undefined {
+  const days = operator === 'gt' ? Number(values[0]) : operator === 'gte' ? Number(values[0]) - 1 : -1;
+  if (days < 0) return undefined;
+  const date = sql`${day}::date - ${Math.min(days, LONGEST_PAST_DUE)}::integer`;
+  return sql`(${isActivated} and (a.next_due_date < ${date} or a.original_due_date < ${date}))`;
+}
 
 /** Whether an item is past due. PostgreSQL can use the index on the date. */
 export const isPastDue = (day: PlainDate): RawBuilder<boolean> => sql`a.next_due_date < ${day}::date`;

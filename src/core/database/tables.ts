@@ -748,15 +748,18 @@ export interface OauthStates {
 
 export interface OriginalTerms {
   account_id: Int8;
-  run_amount_minor: ArrayType<Int8>;
-  run_anchor: ArrayType<PlainDate>;
-  run_before_minor: ArrayType<Int8>;
-  run_count: number[];
-  run_every: number[];
-  run_from: ArrayType<PlainDate>;
-  run_place: number[];
-  run_unit: string[];
-  total_minor: Int8;
+  corrected_minor: Int8;
+  effective_on: PlainDate;
+  run_amount_minor: ArrayType<Int8> | null;
+  run_anchor: ArrayType<PlainDate> | null;
+  run_before_minor: ArrayType<Int8> | null;
+  run_count: number[] | null;
+  run_every: number[] | null;
+  run_from: ArrayType<PlainDate> | null;
+  run_place: number[] | null;
+  run_unit: string[] | null;
+  total_minor: Int8 | null;
+  version: number;
 }
 
 export interface PaymentMethods {

@@ -120,4 +120,58 @@ export const PLAN_CHECKS: readonly Check[] = [
       select 'accounts', account_id, 'entries of ' || event, changed::text, posted::text, day
       from checked where changed <> posted`,
   },
+  {
+    name: 'original_terms',
+    rule:
+      'Every change of a plan has the original terms after it. Their total is that of the first schedule since the last sale correction with ' +
+      'the price rises since then, and the sum of their instalments. There are none while only prices were raised since then. Every account ' +
+      'has the due date that the paid amount leaves open by them.',
+    checked: sql`
+      with in_effect as (
+        select c.*, max(c.id) filter (where c.kind = 'sale_correction') over (partition by c.account_id) as corrected_by
+        from plan_changes c left join plan_changes u on u.undoes = c.id
+        where c.kind <> 'undo' and u.id is null
+      ), since_sale as (
+        select account_id, bool_or(kind <> 'price_rise') as has_others,
+          (array_agg((before ->> 'total_minor')::bigint order by id))[1]
+            + coalesce(sum(price_change_minor) filter (where kind = 'price_rise'), 0) as total,
+          coalesce(sum(price_change_minor) filter (where kind in ('price_correction', 'payoff')), 0) as corrected
+        from in_effect where id > coalesce(corrected_by, 0) group by account_id
+      )
+      select a.id, (select count(*) from plan_changes c where c.account_id = a.id) as changes,
+        (select count(*) from plan_changes c join original_terms t using (account_id, version, effective_on)
+          where c.account_id = a.id) as recorded,
+        case when e.has_others then e.total end as expected_total, o.total_minor as total,
+        case when e.has_others then e.corrected else 0 end as expected_corrected, o.corrected_minor as corrected,
+        case when o.total_minor is not null then a.deposit_minor + r.sum end as sum_of_instalments,
+        a.original_due_date,
+        case when o.total_minor is not null and a.next_due_date is not null
+          then case when a.paid_minor < a.deposit_minor then a.activation_date else r.due end end as expected_due
+      from accounts a
+      left join original_terms o on o.account_id = a.id and o.version = a.plan_version
+      left join since_sale e on e.account_id = a.id
+      left join lateral (
+        select sum(count * amount) as sum,
+          min(date_of_place(unit, anchor, every, place + (a.paid_minor - paid_before) / amount))
+            filter (where a.paid_minor < paid_before + count * amount and a.paid_minor >= paid_before) as due
+        from (
+          select *, a.deposit_minor + coalesce(sum(count * amount) over (order by at rows between unbounded preceding and 1 preceding), 0)
+            ::bigint as paid_before
+          from unnest(o.run_unit, o.run_anchor, o.run_every, o.run_place, o.run_count, o.run_amount_minor)
+            with ordinality as run (unit, anchor, every, place, count, amount, at)) placed
+      ) r on true
+      where a.plan_version > 0 or a.original_due_date is not null
+        or exists (select from original_terms t where t.account_id = a.id)`,
+    figures: sql`select count(*) as checked_row_count, sum(total) as original_total from checked`,
+    violations: sql`
+      select 'accounts', id, v.what, coalesce(v.expected, 'none'), coalesce(v.found, 'none'), null::date
+      from checked cross join lateral (values
+        ('changes with original terms', changes::text, recorded::text),
+        ('total of the original terms', expected_total::text, total::text),
+        ('price corrections of the original terms', expected_corrected::text, coalesce(corrected, 0)::text),
+        ('sum of the original instalments', total::text, sum_of_instalments::text),
+        ('original_due_date', expected_due::text, original_due_date::text)
+      ) as v (what, expected, found)
+      where v.expected is distinct from v.found`,
+  },
 ];
