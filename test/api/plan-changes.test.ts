@@ -459,6 +459,34 @@ describe('an approval', () => {
     },
   );
 
+  it('of a sale correction is obsolete once the first instalment of the other plan has come', async () => {
+    const plan = {
+      name: 'Daily, for a correction',
+      deposit: 2_000,
+      instalmentAmount: 100,
+      instalmentCount: 10,
+    };
+    const { id: payplanId } = await dataOf(
+      service.call('POST', '/payplans', { ...plan, frequency: 'daily' }),
+      201,
+    );
+    const { id } = await account();
+    const requested = await request(id, {
+      ...{ kind: 'sale_correction', payplanId, reason: 'a test', confirm: { version: 0 } },
+    });
+    // The first instalment of the present plan is due on 9 November, that of the other plan on 3 November.
+    setToday(service, '2026-11-03');
+    const refusal = await approve(requested.id);
+    expect(refusal.status, refusal.text).toBe(409);
+    expect(refusal.body.error.details.fields).toEqual([
+      { path: 'payplanId', message: 'was possible until 2026-11-02, and today is 2026-11-03' },
+    ]);
+    expect(await dataOf(service.call('GET', `/approvals/${requested.id}`))).toMatchObject({
+      status: 'obsolete',
+    });
+    setToday(service, DAY);
+  });
+
   it('is obsolete if the account can no longer be changed', async () => {
     const { id } = await account();
     const requested = await request(id, {
