@@ -131,7 +131,7 @@ it('reductions of one day need approval together', async () => {
   expect(await reduce(1_000, 2)).toBe(201);
 });
 
-it('what a change would do is computed anew although an Idempotency-Key is given', async () => {
+it('what a change would do is computed again although an Idempotency-Key is given', async () => {
   const { id } = await newAccount(service);
   const options = { headers: { 'idempotency-key': 'show and do' } };
   const body = { kind: 'discount', amount: 5 };

@@ -196,7 +196,7 @@ function movedByPeriods(
   return runsOf(withoutFirst([...moving, ...beyond], periods), moving);
 }
 
-/** The first instalment that moves is the new anchor of its rhythm. After a gap, the rhythm begins anew. */
+/** The first instalment that moves is the new anchor of its rhythm. After a gap, the rhythm begins again. */
 function movedByDays(moving: readonly Run[], days: number, { monthsWithoutDues }: PlanSituation): Run[] {
   if (monthsWithoutDues.length > 0)
     throw invalidField(

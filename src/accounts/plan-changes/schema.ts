@@ -48,7 +48,7 @@ export const NewPlanChange = Type.Object(
   {
     kind: Choice('NewPlanChangeKind', REQUESTED_KINDS, {
       description:
-        '`deferral`: instalments are due later. `revision`: what is not yet due is spread anew. `discount`, `price_correction` and ' +
+        '`deferral`: instalments are due later. `revision`: what is not yet due is spread again. `discount`, `price_correction` and ' +
         '`price_rise`: another price. `sale_correction`: another pay plan from the same activation date. `undo`: the terms before the ' +
         'newest change that is not undone.',
     }),
