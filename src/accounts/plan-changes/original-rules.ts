@@ -21,13 +21,14 @@ export interface OriginalTerms {
 
 /**
  * The terms by which the lateness of an account is shown beside its present terms, so that a change cannot hide it: the first schedule and
- * the price rises. They begin again with a sale correction, because the sale was never meant otherwise.
+ * the price rises. They begin again with a sale correction, because the sale was never meant otherwise. Those of an imported account
+ * are the terms that it was imported with.
  *
  * @param changes - in their order.
  */
 export function originalTerms(changes: readonly ChangeInEffect[]): OriginalTerms {
-  const lastCorrection = changes.findLastIndex(({ kind }) => kind === 'sale_correction');
-  const sinceSale = changes.slice(lastCorrection + 1);
+  const begin = changes.findLastIndex(({ kind }) => kind === 'sale_correction' || kind === 'imported');
+  const sinceSale = changes.slice(begin + 1);
   const [first] = sinceSale;
   if (!first || sinceSale.every(({ kind }) => kind === 'price_rise'))
     return { terms: undefined, correctedMinor: 0n };

@@ -56,7 +56,7 @@ const firstChangesAfter = (day: PlainDate) => sql`(
 /** The columns from which the formulas above compute. jsonb_to_record reads only these, which takes a tenth of the time for all columns. */
 const TERMS_RECORD = sql`(deposit_minor bigint, instalment_minor bigint, instalment_count integer, frequency frequency,
   activation_date date, total_minor bigint, run_from date[], run_anchor date[], run_unit text[], run_every integer[],
-  run_place integer[], run_count integer[], run_amount_minor bigint[], run_before_minor bigint[])`;
+  run_place integer[], run_count integer[], run_amount_minor bigint[], run_before_minor bigint[], restructured_kind text)`;
 
 /** The accounts whose terms changed after a day. */
 export const idsChangedAfter = (day: PlainDate): RawBuilder<unknown> =>
@@ -79,7 +79,7 @@ export const accountsChangedAfter = (day: PlainDate, asOf: PlainDate): RawBuilde
         'deposit_minor', deposit_minor, 'instalment_minor', instalment_minor, 'instalment_count', instalment_count,
         'frequency', frequency, 'activation_date', activation_date, 'total_minor', total_minor, 'run_from', run_from,
         'run_anchor', run_anchor, 'run_unit', run_unit, 'run_every', run_every, 'run_place', run_place, 'run_count', run_count,
-        'run_amount_minor', run_amount_minor, 'run_before_minor', run_before_minor)) as terms
+        'run_amount_minor', run_amount_minor, 'run_before_minor', run_before_minor, 'restructured_kind', restructured_kind)) as terms
     from accounts a left join ${firstChangesAfter(asOf)} f on f.account_id = a.id
     where a.id in ${idsChangedAfter(day)}
   ) a cross join lateral jsonb_to_record(a.terms) as t ${TERMS_RECORD})`;

@@ -128,7 +128,7 @@ export const PLAN_CHECKS: readonly Check[] = [
       'has the due date that the paid amount leaves open by them.',
     checked: sql`
       with in_effect as (
-        select c.*, max(c.id) filter (where c.kind = 'sale_correction') over (partition by c.account_id) as corrected_by
+        select c.*, max(c.id) filter (where c.kind in ('sale_correction', 'imported')) over (partition by c.account_id) as corrected_by
         from plan_changes c left join plan_changes u on u.undoes = c.id
         where c.kind <> 'undo' and u.id is null
       ), since_sale as (
@@ -138,7 +138,7 @@ export const PLAN_CHECKS: readonly Check[] = [
           coalesce(sum(price_change_minor) filter (where kind in ('price_correction', 'payoff')), 0) as corrected
         from in_effect where id > coalesce(corrected_by, 0) group by account_id
       )
-      select a.id, (select count(*) from plan_changes c where c.account_id = a.id) as changes,
+      select a.id, (select count(*) from plan_changes c where c.account_id = a.id and c.kind <> 'imported') as changes,
         (select count(*) from plan_changes c join original_terms t using (account_id, version, effective_on)
           where c.account_id = a.id) as recorded,
         case when e.has_others then e.total end as expected_total, o.total_minor as total,
