@@ -151,7 +151,7 @@ const OriginalTerms = Nullable(
     {
       title: 'OriginalTerms',
       description:
-        'What would be due by the terms of the sale with the price rises since then, at most the present total. Null if the present terms are these terms, or nothing is owed. The automatic suspension follows the present terms.',
+        'The lateness by the terms of the sale with the price rises since then. Null if the present terms are these terms, or nothing is owed. The automatic suspension follows the present terms.',
     },
   ),
 );

@@ -92,6 +92,15 @@ describe('the lateness by the original terms', () => {
       restructured: null,
       daysPastDue: 22,
     });
+
+    await setToday(service, later(44));
+    const nextDay = `startDate=${later(44)}&endDate=${later(44)}`;
+    const sinceThen = await dataOf(call('GET', `/reports/accounts/summary?${nextDay}`));
+    expect(shares(sinceThen)).toEqual([
+      [20_800, 1],
+      [20_800, 1],
+      [20_800, 1],
+    ]);
   });
 
   it('is capped at the present total, and gone when all is paid', async () => {
