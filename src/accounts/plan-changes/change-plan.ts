@@ -235,9 +235,8 @@ async function computed(
       day,
     });
   const firstOfPlan = plan && firstInstalmentDate(result.terms);
-  const first = plan
-    ? earlier(endOfSaleCorrection(original), firstOfPlan ?? endOfSaleCorrection(original))
-    : firstChangedDue(body)?.date;
+  const end = endOfSaleCorrection(situation);
+  const first = plan ? earlier(end, firstOfPlan ?? end) : firstChangedDue(body)?.date;
   return {
     ...result,
     terms: plan ? { ...result.terms, graceDays: plan.grace_days } : result.terms,

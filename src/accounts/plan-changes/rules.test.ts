@@ -623,6 +623,13 @@ describe('a sale correction', () => {
       path: 'kind',
       message: expect.stringContaining('2024-02-29'),
     });
+    // An instalment that was moved forward counts, too, and so does one that was deferred.
+    const [early, late] = [MONTHLY, { ...MONTHLY, activationDate: day('2024-06-30') }];
+    for (const of of [
+      situation(early, '2024-03-01', 100n, { originalTerms: late }),
+      situation(late, '2024-03-01', 100n, { originalTerms: early }),
+    ])
+      expect(refusal(of, correct(PAUSED_PLAN))).toMatchObject({ path: 'kind' });
     const daily: PlanShape = { ...PAUSED_PLAN, frequency: 'daily', monthsWithoutDues: [] };
     expect(refusal(situation(MONTHLY, '2024-02-01', 100n), correct(daily))).toMatchObject({
       path: 'payplanId',

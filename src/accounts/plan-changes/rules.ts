@@ -33,6 +33,7 @@ import {
   addMonthsKeepingDay,
   compareDates,
   daysBetween,
+  earlier,
   later,
   type PlainDate,
 } from '../../core/values/dates.ts';
@@ -317,11 +318,11 @@ function raisePrice(situation: PlanSituation, { amountMinor, dues }: PriceRise):
 function correctSale(situation: PlanSituation, { plan }: SaleCorrection): ChangedPlan {
   const { terms, day } = situation;
   const path = 'payplanId';
-  const end = endOfSaleCorrection(situation.originalTerms);
+  const end = endOfSaleCorrection(situation);
   if (compareDates(end, day) <= 0)
     throw invalidField(
       'kind',
-      `must be another change: a sale can be corrected before the first instalment of the original plan falls due, which was on ${end}`,
+      `must be another change: a sale can be corrected before the first instalment falls due, which was on ${end}`,
     );
   const runs = runsOfPlan(plan, terms.activationDate);
   const newFirst = runs[0] && dateInRun(runs[0], 0);
@@ -337,10 +338,17 @@ function correctSale(situation: PlanSituation, { plan }: SaleCorrection): Change
   );
 }
 
-/** The day from which on a sale can no longer be corrected. A cash sale can be corrected before its activation. */
-export function endOfSaleCorrection(originalTerms: Terms): PlainDate {
-  const [first] = duesOf(originalTerms);
-  return first ? dateInRun(first, 0) : originalTerms.activationDate;
+/**
+ * The day from which on a sale can no longer be corrected: the first instalment of the original or of the present terms is due. The sale of
+ * an account without instalments can be corrected before its activation.
+ */
+export function endOfSaleCorrection({
+  terms,
+  originalTerms,
+}: Pick<PlanSituation, 'terms' | 'originalTerms'>): PlainDate {
+  const [first, firstOriginal] = [duesOf(terms)[0], duesOf(originalTerms)[0]];
+  const end = firstOriginal ? dateInRun(firstOriginal, 0) : terms.activationDate;
+  return first ? earlier(end, dateInRun(first, 0)) : end;
 }
 
 interface Outcome extends Partial<Omit<ChangedPlan, 'terms'>> {
