@@ -2095,7 +2095,7 @@ CREATE OR REPLACE FUNCTION public.oldest_usable_migration()
  RETURNS text
  LANGUAGE sql
  STABLE
-RETURN CASE WHEN ((EXISTS (SELECT FROM plan_changes)) OR (EXISTS (SELECT FROM approvals WHERE ((approvals.status = 'pending'::approval_status) AND ((approvals.action)::text = 'change_plan'::text))))) THEN '0110_original_terms'::text WHEN ((EXISTS (SELECT FROM accounts WHERE (accounts.run_anchor IS NOT NULL))) OR (EXISTS (SELECT FROM pay_plans WHERE ((pay_plans.price_minor IS NOT NULL) OR (pay_plans.every <> 1) OR (pay_plans.months_without_dues <> '{}'::integer[]))))) THEN '0099_versions_with_runs'::text ELSE '0036_oldest_usable_migration'::text END;
+RETURN CASE WHEN (EXISTS (SELECT FROM plan_changes)) THEN '0110_original_terms'::text WHEN (EXISTS (SELECT FROM approvals WHERE (((approvals.action)::text = 'change_plan'::text) AND (approvals.status = 'pending'::approval_status)))) THEN '0110_original_terms'::text WHEN ((EXISTS (SELECT FROM accounts WHERE (accounts.run_anchor IS NOT NULL))) OR (EXISTS (SELECT FROM pay_plans WHERE ((pay_plans.price_minor IS NOT NULL) OR (pay_plans.every <> 1) OR (pay_plans.months_without_dues <> '{}'::integer[]))))) THEN '0099_versions_with_runs'::text ELSE '0036_oldest_usable_migration'::text END;
 
 CREATE OR REPLACE FUNCTION public.only_undone_entries_are_deleted()
  RETURNS trigger

@@ -52,9 +52,8 @@ on accounts for each row when (new.plan_version > 0) execute function derive_ori
 -- An earlier version would take the present terms of an account for its terms on every day, and ends requests for changes of plans, of
 -- which it does not know the facts.
 create or replace function oldest_usable_migration() returns text language sql stable return case
-  when exists (select from plan_changes)
-    or exists (select from approvals where status = 'pending' and action::text = 'change_plan')
-    then '0110_original_terms'
+  when exists (select from plan_changes) then '0110_original_terms'
+  when exists (select from approvals where action::text = 'change_plan' and status = 'pending') then '0110_original_terms'
   when exists (select from accounts where run_anchor is not null)
     or exists (select from pay_plans where price_minor is not null or every <> 1 or months_without_dues <> '{}')
     then '0099_versions_with_runs'

@@ -42,6 +42,7 @@ describe('the role', () => {
     expect(permissionsOf('finance').filter((one) => READS.includes(one))).toEqual(reads);
     expect(permissionsOf('finance').filter((one) => !READS.includes(one))).toEqual([
       'notes:write',
+      'accounts:change-plan',
       'payments:record',
       'payment-requests:create',
       'payments:reverse',

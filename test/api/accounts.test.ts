@@ -69,6 +69,7 @@ describe('POST /accounts', () => {
       graceDays: 7,
       planVersion: 0,
       restructured: null,
+      originalTerms: null,
       total: TOTAL,
       paid: 0,
       balance: TOTAL,
