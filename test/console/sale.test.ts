@@ -120,6 +120,21 @@ describe.skipIf(!HAS_BROWSER)('a new sale', () => {
     await page.getByLabel('Name or phone of the customer').waitFor();
   });
 
+  it('is empty after a saved sale, and not the last one again', async () => {
+    const buyer = newBuyer();
+    const page = await openSale();
+    await fillCustomer(page, buyer, newEffort());
+    await fillRest(page, newEffort());
+    await page.getByRole('button', { name: 'Save sale' }).click();
+    await saved(page);
+    await page.getByRole('link', { name: 'New sale' }).click();
+    const customer = page.getByLabel('Name or phone of the customer');
+    await customer.waitFor();
+    expect(await customer.inputValue()).toBe('');
+    await page.goBack();
+    await page.getByLabel('Name or phone of the customer').waitFor();
+  });
+
   it('works with the keyboard alone, because each step has the focus when it appears', async () => {
     const buyer = newBuyer();
     const page = await openSale();

@@ -174,7 +174,8 @@ type ComputedChange = Omit<Effect, 'kind' | 'day' | 'approvedMinor' | 'countedMi
 /** The terms before the newest change that is not undone. */
 async function undone(tx: Tx, account: AccountRow): Promise<ComputedChange> {
   const change = await findChangeToUndo(tx, account.id);
-  if (!change) throw invalidField('kind', 'cannot be undo: the account has no change that is not undone');
+  if (!change)
+    throw invalidField('kind', 'must be another kind: the account has no change that could be undone');
   if (change.kind === 'payoff')
     throw invalidField(
       'kind',

@@ -34,6 +34,7 @@ export const planChanges = {
   'changePlan.from.hint': 'All later instalments move with it.',
   'changePlan.step': 'How far',
   'changePlan.step.periods': 'By a number of instalments',
+  'changePlan.periods.hint': 'Instalments after harvests move by this number of years.',
   'changePlan.step.days': 'By a number of days',
   'changePlan.arrears.behind': 'Also move what is overdue ({amount}) to the end',
   'changePlan.arrears.move': 'Also spread what is overdue ({amount})',

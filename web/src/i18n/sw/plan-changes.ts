@@ -35,6 +35,7 @@ export const planChanges: Record<keyof typeof en, string> = {
   'changePlan.from.hint': 'Awamu zote zinazofuata zinasogezwa pia.',
   'changePlan.step': 'Kwa kiasi gani',
   'changePlan.step.periods': 'Kwa idadi ya awamu',
+  'changePlan.periods.hint': 'Awamu za baada ya mavuno zinasogea kwa idadi hii ya miaka.',
   'changePlan.step.days': 'Kwa idadi ya siku',
   'changePlan.arrears.behind': 'Sogeza pia malimbikizo ({amount}) hadi mwisho',
   'changePlan.arrears.move': 'Panga upya pia malimbikizo ({amount})',

@@ -82,7 +82,15 @@ export function usePlanChangeFields(
               <option value="periods">{t('changePlan.step.periods')}</option>
               <option value="days">{t('changePlan.step.days')}</option>
             </SelectField>
-            <TextField label={t(`field.${step}`)} name={step} type="number" min={1} max={10_000} required />
+            <TextField
+              label={t(`field.${step}`)}
+              name={step}
+              type="number"
+              min={1}
+              max={10_000}
+              hint={step === 'periods' && !account.hasEqualInstalments && t('changePlan.periods.hint')}
+              required
+            />
             {arrearsField(t('changePlan.arrears.behind', arrears))}
             {movesArrears && !account.hasEqualInstalments && dues.fields}
           </>

@@ -31,6 +31,7 @@ import {
   discardSale,
   type FieldName,
   hasSavingStarted,
+  isSaved,
   isSending,
   isUnsaved,
   keepTyped,
@@ -73,7 +74,12 @@ export function Page() {
   useEffect(() => {
     if (refused) setParameters({ step: refused }, { replace: true });
   }, [refused, setParameters]);
-  if (!sale) return null;
+  // The page was opened for a new sale, and not to see the end of the last one again.
+  const isOfLastSale = sale !== undefined && isSaved(sale) && parameters.get('step') === null;
+  useLayoutEffect(() => {
+    if (isOfLastSale) startSale();
+  }, [isOfLastSale]);
+  if (!sale || isOfLastSale) return null;
 
   const wanted = STEPS.find((step) => step === parameters.get('step')) ?? 'customer';
   const step = STEPS.slice(0, STEPS.indexOf(wanted)).find((earlier) => !isPassed(sale, earlier)) ?? wanted;

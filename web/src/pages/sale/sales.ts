@@ -179,6 +179,11 @@ function knownOf({
   return { id, firstName, lastName, phone, kycStatus, kycReviewPending };
 }
 
+/** Whether all parts are saved. */
+export function isSaved(sale: Sale): boolean {
+  return sale.account !== undefined && partsOf(sale).every((part) => sale.parts[part].progress === 'saved');
+}
+
 /** Whether closing the browser tab would lose data. */
 export function isUnsaved(sale: Sale): boolean {
   const isEmpty = sale.customer === undefined && Object.values(sale.typed).every((text) => text === '');
