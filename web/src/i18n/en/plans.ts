@@ -1,6 +1,7 @@
 /** The instalments of pay plans. The message files of the pages that show plans include this group. */
 export const plans = {
   'plan.of': '{count} × {amount}',
+  'plan.count': '{count} instalments',
   'plan.rest': '{count} × {amount}, the last {last}',
   'plan.rhythm': '{instalments}, {rhythm}',
   'plan.without': '{rhythm}, none in {months}',

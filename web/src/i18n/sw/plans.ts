@@ -2,6 +2,7 @@ import type * as en from '../en/plans.ts';
 
 export const plans: Record<keyof typeof en.plans, string> = {
   'plan.of': '{count} × {amount}',
+  'plan.count': 'awamu {count}',
   'plan.rest': '{count} × {amount}, ya mwisho {last}',
   'plan.rhythm': '{instalments}, {rhythm}',
   'plan.without': '{rhythm}, isipokuwa {months}',

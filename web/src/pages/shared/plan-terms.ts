@@ -3,7 +3,7 @@ import { format, t, tCount } from '../../i18n/index.ts';
 
 /**
  * The instalments of a pay plan. Examples: "52 × KES 400.00, weekly", "18 × KES 2,350.00, the last KES 2,050.00, every 2 months, none in
- * May", "4 instalments, the first KES 16,200.00, each year on 15 Mar (60%), 30 Sept (40%)".
+ * May", "4 instalments, each year on 15 Mar (60%), 30 Sept (40%)".
  */
 export function describePlanInstalments(plan: Schemas['PayPlan']): string {
   const { instalmentAmount, lastInstalmentAmount, dueCount, harvest } = plan;
@@ -11,7 +11,7 @@ export function describePlanInstalments(plan: Schemas['PayPlan']): string {
   const last = format.money(lastInstalmentAmount);
   const isEqual = lastInstalmentAmount === instalmentAmount;
   const instalments = harvest
-    ? t('account.plan.unequal', facts)
+    ? t('plan.count', facts)
     : isEqual
       ? t('plan.of', facts)
       : t('plan.rest', { ...facts, last });
