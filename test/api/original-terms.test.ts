@@ -1,13 +1,28 @@
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { addDays, type PlainDate } from '../../src/core/values/dates.ts';
-import { accountNow, dataOf, newAccount, pay, runJobs, setToday, useService } from '../support/harness.ts';
+import {
+  accountNow,
+  dataOf,
+  newAccount,
+  pay,
+  runJobs,
+  setToday,
+  startTestService,
+  type TestService,
+} from '../support/harness.ts';
 import type { Answer } from '../support/http.ts';
 
 /** What a change of a plan must not hide: the lateness by the original terms, in the account, in lists and in the summary. */
 type Data = Answer['body'];
 const DAY = '2026-11-02' as PlainDate;
-const service = useService();
-const call: typeof service.call = (...given) => service.call(...given);
+let service: TestService;
+/** The figures of a summary are those of all accounts of a test. */
+beforeEach(async () => {
+  const started = await startTestService();
+  service = started.service;
+  return started.close;
+});
+const call: TestService['call'] = (...given) => service.call(...given);
 
 async function change(id: number, body: object): Promise<Data> {
   const path = `/accounts/${id}/plan-changes`;
