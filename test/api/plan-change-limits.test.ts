@@ -131,6 +131,20 @@ it('reductions of one day need approval together', async () => {
   expect(await reduce(1_000, 2)).toBe(201);
 });
 
+it('a change that names its day can be approved on a later day', async () => {
+  await setToday(service, DAY);
+  const { id } = await newAccount(service);
+  const confirm = { version: 0, effectiveOn: DAY };
+  const body = { kind: 'price_correction', reason: 'a test', amount: 2_000, confirm };
+  const token = service.adminToken;
+  const sent = limited.call('POST', `/accounts/${id}/plan-changes`, body, { token });
+  const { id: requested } = await dataOf(sent, 202);
+  await setToday(service, later(1));
+  const finance = { token: await service.signInAs('finance') };
+  await dataOf(limited.call('POST', `/approvals/${requested}/approve`, undefined, finance));
+  expect(await accountNow(service, id)).toMatchObject({ planVersion: 1, total: 20_800 });
+});
+
 it('what a change would do is computed again although an Idempotency-Key is given', async () => {
   const { id } = await newAccount(service);
   const options = { headers: { 'idempotency-key': 'show and do' } };

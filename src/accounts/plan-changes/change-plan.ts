@@ -84,12 +84,21 @@ export async function changePlan(
       amountMinor: effect.approvedMinor,
       countedMinor: effect.countedMinor,
       reason: body.reason ?? '',
-      body: { ...body, ...(effect.lastDay && { lastDay: effect.lastDay }) } satisfies StoredRequest,
+      body: {
+        ...body,
+        confirm: confirmedOnAnyDay(confirm),
+        ...(effect.lastDay && { lastDay: effect.lastDay }),
+      } satisfies StoredRequest,
       readsPaid: effect.readsPaid,
     });
     if (requested) return { requested };
     return { done: await applyChange(tx, context, actor, account, body, effect) };
   });
+}
+
+/** A change that is approved takes effect on the day of the approval, not on the day that was shown to the requester. */
+function confirmedOnAnyDay({ version, paid }: NonNullable<NewPlanChange['confirm']>) {
+  return { version, ...(paid !== undefined && { paid }) };
 }
 
 /** The request of an approval. */
