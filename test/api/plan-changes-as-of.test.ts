@@ -39,7 +39,7 @@ const statements: { id: number; month: number; made: Data }[] = [];
 
 const ids: number[] = [];
 
-/** The figures without what tells that the day is today. */
+/** The figures without the addresses of lists, which a past day does not have. */
 const figuresOf = (made: Data) =>
   JSON.parse(JSON.stringify(made, (name, value) => (name === 'accountsUrl' ? undefined : value)));
 

@@ -43,7 +43,6 @@ import { changedPlan, endOfSaleCorrection, type PlanSituation, readsPaid } from 
 import type { NewPlanChange, RequestedKind } from './schema.ts';
 import {
   findChangesInEffect,
-  findChangeToUndo,
   getPlanChange,
   insertOriginalTerms,
   insertPlanChange,
@@ -123,7 +122,7 @@ export const PLAN_ACTIONS = {
 } as const satisfies Record<string, ApprovableAction>;
 
 function requestOf({ body }: Pick<ApprovalRow, 'body'>): StoredRequest {
-  return body as unknown as StoredRequest;
+  return body as unknown as StoredRequest; // The column is any JSON, and changePlan stored this.
 }
 
 function expiryOf(context: Context, { body, state }: ApprovalRow): FieldProblem | undefined {
@@ -147,6 +146,8 @@ interface Effect extends ShownEffect {
   approvedMinor: Minor;
   /** The amount that is compared with the approval limit. */
   countedMinor: Minor;
+  /** The earlier changes that stay in effect. */
+  inEffect: readonly PlanChangeRow[];
   /** The last day on which the change is possible. */
   lastDay: PlainDate | undefined;
 }
@@ -165,7 +166,10 @@ async function effectOf(tx: Tx, context: Context, account: AccountRow, body: New
     checkPaid(confirm, amountOf(account.paid_minor, context.currency));
   const problem = statusProblem(kind, account.status);
   if (problem) throw invalid([problem]);
-  const change = request ? await computed(tx, context, account, request, day) : await undone(tx, account);
+  const inEffect = await findChangesInEffect(tx, account.id);
+  const change = request
+    ? await effectOfChange(tx, context, account, request, { day, inEffect })
+    : effectOfUndo(account, inEffect);
   const { priceChangeMinor } = change;
   const balanceMinor = maxMinor(BigInt(account.total_minor) - BigInt(account.paid_minor), 0n);
   const priceMinor = priceChangeMinor < 0n ? -priceChangeMinor : priceChangeMinor;
@@ -181,8 +185,8 @@ async function effectOf(tx: Tx, context: Context, account: AccountRow, body: New
 type ComputedChange = Omit<Effect, 'kind' | 'day' | 'approvedMinor' | 'countedMinor' | 'needsApproval'>;
 
 /** The terms before the newest change that is not undone. */
-async function undone(tx: Tx, account: AccountRow): Promise<ComputedChange> {
-  const change = await findChangeToUndo(tx, account.id);
+function effectOfUndo(account: AccountRow, inEffect: readonly PlanChangeRow[]): ComputedChange {
+  const change = inEffect.findLast(({ kind }) => kind !== 'imported');
   if (!change)
     throw invalidField('kind', 'must be another kind: the account has no change that could be undone');
   if (change.kind === 'payoff')
@@ -202,6 +206,7 @@ async function undone(tx: Tx, account: AccountRow): Promise<ComputedChange> {
     aheadMovedMinor: 0n,
     readsPaid: false,
     undoes: change.id,
+    inEffect: inEffect.filter(({ id }) => id !== change.id),
     lastDay: undefined,
   };
 }
@@ -214,19 +219,18 @@ async function readRequest(tx: Tx, { currency }: Context, account: AccountRow, b
   return { body, plan, change: planChangeOf(body, currency, plan && shapeOf(plan)) };
 }
 
-async function computed(
+async function effectOfChange(
   tx: Tx,
   context: Context,
   account: AccountRow,
   { body, plan, change }: Awaited<ReturnType<typeof readRequest>>,
-  day: PlainDate,
+  { day, inEffect }: { day: PlainDate; inEffect: readonly PlanChangeRow[] },
 ): Promise<ComputedChange> {
   const { currency } = context;
   const present = termsOf(account);
   const soldPlan = await findPayPlanRow(tx, account.payplan_id);
   if (!soldPlan) throw new Error(`The pay plan ${account.payplan_id} does not exist.`);
   const { rounding_minor: rounding } = soldPlan;
-  const inEffect = await findChangesInEffect(tx, account.id);
   const original = originalTerms(inEffect.map(readTerms)).terms ?? present;
   const situation = {
     terms: present,
@@ -234,7 +238,7 @@ async function computed(
     paidMinor: BigInt(account.paid_minor),
     day,
     roundingMinor: rounding === null ? readAmount(1, currency) : BigInt(rounding),
-    ...agreed(inEffect, account, soldPlan, currency),
+    ...agreedTerms(inEffect, account, soldPlan, currency),
     decimals: currency.decimals,
   };
   const result = changedPlan(situation, change);
@@ -257,6 +261,7 @@ async function computed(
     kindOfChange: body.kind,
     readsPaid: readsPaid(change),
     undoes: null,
+    inEffect,
     lastDay: first && addDays(first, -1),
   };
 }
@@ -291,7 +296,7 @@ function refuseTooManyDays(
 const DAYS_OF_LIMIT = 365;
 
 /** What the newest revision or sale correction has agreed, or else the sale. */
-function agreed(
+function agreedTerms(
   inEffect: readonly PlanChangeRow[],
   account: AccountRow,
   plan: PayPlanRow,
@@ -350,8 +355,7 @@ async function applyChange(
 ): Promise<ListedPlanChange> {
   const { day, kind, priceChangeMinor, undoes } = effect;
   const { id } = before;
-  const inEffect = (await findChangesInEffect(tx, id)).filter(({ id: changeId }) => changeId !== undoes);
-  const changes = inEffect.map(readTerms);
+  const changes = effect.inEffect.map(readTerms);
   if (undoes === null) changes.push({ kind, before: termsOf(before), after: effect.terms });
   // Before the account, whose trigger reads them.
   const version = before.plan_version + 1;

@@ -163,15 +163,6 @@ export async function getPlanChange(db: Db | Tx, id: number): Promise<ListedPlan
   return rows[0];
 }
 
-/** The newest change that is not undone, and that is neither an undo nor an import. */
-export async function findChangeToUndo(db: Db | Tx, accountId: number): Promise<PlanChangeRow | undefined> {
-  const { rows } = await sql<PlanChangeRow>`
-    select c.* from plan_changes c ${UNDO}
-    where c.account_id = ${accountId} and c.kind not in ('undo', 'imported') and n.id is null
-    order by c.id desc limit 1`.execute(db);
-  return rows[0];
-}
-
 /** @param accountId - limits the list to the changes of an account. */
 export function listPlanChanges(db: Db, plan: ListPlan, accountId?: number) {
   return fetchPage<ListedPlanChange>(db, plan, {

@@ -100,7 +100,7 @@ export function areEqualInstalments(
 }
 
 /** Whether the dues of a run are those of a rhythm from a place on. */
-export function isInRhythm(run: Run, rhythm: Pick<Run, 'anchor' | 'unit' | 'every' | 'place'>): boolean {
+function isInRhythm(run: Run, rhythm: Pick<Run, 'anchor' | 'unit' | 'every' | 'place'>): boolean {
   return (run.count === 1 || hasPeriodOf(run, rhythm)) && dateInRun(run, 0) === dateInRun(rhythm, 0);
 }
 
