@@ -81,9 +81,12 @@ export async function accountFigures(
 ): Promise<SummaryFigures[]> {
   const { asOf, before } = days;
   // In most periods, no plan is changed, and the statement reads no changes. Otherwise the few changed accounts are summed up apart.
-  if (!(await isAnyPlanChangedAfter(tx, before))) return figuresOf(tx, context, period, days, sql`accounts`);
-  const unchanged = await figuresOf(tx, context, period, days, accountsUnchangedAfter(before));
-  const changed = await figuresOf(tx, context, period, days, accountsChangedAfter(before, asOf), {
+  const originals = await findOriginalTerms(tx, days);
+  const figures = (accounts: RawBuilder<unknown>, changed?: ChangedAccounts) =>
+    figuresOf(tx, context, period, days, { accounts, changed, originals });
+  if (!(await isAnyPlanChangedAfter(tx, before))) return figures(sql`accounts`);
+  const unchanged = await figures(accountsUnchangedAfter(before));
+  const changed = await figures(accountsChangedAfter(before, asOf), {
     ids: idsChangedAfter(before),
     termsBefore: earlierTermsOn(before),
   });
@@ -97,18 +100,22 @@ interface ChangedAccounts {
   termsBefore: RawBuilder<unknown>;
 }
 
-/** @param accounts - with their terms on asOf. */
+interface ReadAccounts {
+  /** With their terms on asOf. */
+  accounts: RawBuilder<unknown>;
+  changed: ChangedAccounts | undefined;
+  originals: Awaited<ReturnType<typeof findOriginalTerms>>;
+}
+
 async function figuresOf(
   tx: Tx,
   { config }: Pick<Context, 'config'>,
   { startDate, endDate }: ReportPeriod,
   days: ReportDays,
-  accounts: RawBuilder<unknown>,
-  changed?: ChangedAccounts,
+  { accounts, changed, originals }: ReadAccounts,
 ): Promise<SummaryFigures[]> {
   const { asOf, before } = days;
   const startOf = (day: PlainDate) => startOfDayUtc(day, config.BUSINESS_TIMEZONE);
-  const originals = await findOriginalTerms(tx, days);
   // Without "offset '0'", PostgreSQL would inline a subquery and compute its columns again at each use. The quotes matter:
   // an unquoted 0 is cast, and after a cast the planner assumes that rows can be skipped and plans no parallel scan.
   const { rows } = await sql<SummaryFigures>`
