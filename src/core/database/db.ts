@@ -23,8 +23,8 @@ export interface DatabaseOptions {
   /** Whether to use named prepared statements, and reading lanes. */
   prepare: boolean;
   /**
-   * Whether `connection` leads to a pooler in transaction mode. A pooler accepts no time-outs from clients, so the time-outs of
-   * the role apply.
+   * Whether `connection` leads to a pooler in transaction mode. A pooler accepts no settings from clients, so the settings of the
+   * role apply.
    */
   pooled?: boolean;
   /** The time that `business_now()` returns if TEST_CLOCK is on. If undefined, `business_now()` returns real time. */
@@ -97,9 +97,12 @@ interface PoolOptions extends pg.PoolConfig, Pick<DatabaseOptions, 'connection' 
   onConnectionLost(error: Error): void;
 }
 
+/** PostgreSQL would compile some statements of a page for a second, to save a few milliseconds. */
+const WITHOUT_COMPILATION = { options: '-c jit=off' };
+
 /** Opens a pool whose broken connections do not end the process. */
 export function openPool({ connection, testClock, onConnectionLost, ...settings }: PoolOptions): pg.Pool {
-  const pool = new pg.Pool({ ...addressOf(connection), ...settings });
+  const pool = new pg.Pool({ ...addressOf(connection), ...WITHOUT_COMPILATION, ...settings });
   // Node.js ends the process at an `error` event without a listener.
   pool.on('error', onConnectionLost);
   pool.on('connect', (client) => client.on('error', onConnectionLost));
@@ -126,7 +129,9 @@ export function openDatabase({
     application_name: 'account-management-service',
     connectionTimeoutMillis: limits.connectMs,
     keepAlive: true,
-    ...(!pooled && { ...sessionTimeoutsMs(limits), statement_timeout: statementTimeoutMs }),
+    ...(pooled
+      ? { options: undefined }
+      : { ...sessionTimeoutsMs(limits), statement_timeout: statementTimeoutMs }),
     // A statement may first wait for an earlier statement of its connection, which waits for a lock. This wait is shorter than the
     // margin, so pg gives up only if the server no longer answers.
     query_timeout: statementTimeoutMs + limits.lockMs + 500,

@@ -121,9 +121,8 @@ function openSnapshotPool({ connections, timeoutMs, ...options }: PoolOptions) {
     try {
       return await onConnection(client, async (tx) => {
         await sql`set transaction isolation level repeatable read, read only`.execute(tx);
-        // With this work_mem, sums over all rows sort and hash in memory. JIT compilation would take more time than it saves.
+        // With this work_mem, sums over all rows sort and hash in memory.
         await sql`set local work_mem = '64MB'`.execute(tx);
-        await sql`set local jit = off`.execute(tx);
         return work(tx);
       });
     } finally {

@@ -25,11 +25,9 @@ const OPENING_METHOD = { code: 'opening_balance', name: 'Opening balance' };
 const CLOSED_BEFORE_ACTIVATION = literalList(closedBeforeActivation());
 
 export async function createStagingTables(tx: Tx, { writesRows }: StagingSettings): Promise<void> {
-  // Each sort and hash table of a statement can use `work_mem`. With a higher limit, memory would grow with the import. JIT
-  // compilation takes more time than it saves.
+  // Each sort and hash table of a statement can use `work_mem`. With a higher limit, memory would grow with the import.
   await sql`set local work_mem = '32MB'`.execute(tx);
   await sql`set local temp_buffers = '64MB'`.execute(tx);
-  await sql`set local jit = off`.execute(tx);
   for (const statement of stagingTableStatements(writesRows)) await sql.raw(statement).execute(tx);
 }
 
