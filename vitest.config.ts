@@ -28,13 +28,13 @@ export const PROCESS_TESTS = [
 ];
 
 /**
- * Long tests of the API that `npm test` leaves out: sizes and orders of lists, the API description and its pages, formats of files, and
- * the operation of a service. Their subject is not money, rights or durability. `npm run test:all` has them.
+ * Long tests of the API that `npm test` leaves out: sizes and orders of lists, the API description and its pages, formats of files,
+ * query plans, and the operation of a service. Their subject is not money, rights or durability. `npm run test:all` has them.
  */
 export const LONG_API_TESTS = [
-  'test/api/{large-lists,lists,page-sizes,report-exports,spreadsheet-imports}.test.ts',
+  'test/api/{cursors,large-list-files,large-lists,lists,page-sizes,report-exports,spreadsheet-imports}.test.ts',
   'test/api/{description,docs,example-parameters}.test.ts',
-  'test/api/{connections,health,metrics,missing-schema}.test.ts',
+  'test/api/{connections,health,metrics,missing-schema,plans-on-empty-tables}.test.ts',
 ];
 
 /** `npm test`: needs only what `npm ci` installs, and passes on every machine. `npm run test:all` adds the rest. */

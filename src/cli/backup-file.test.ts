@@ -12,7 +12,7 @@ const service = useService();
 const COPY_DONE = Buffer.from([0x63, 0, 0, 0, 4]);
 
 test('a backup counts the rows of each table, even if the server reports their number some time after the last row', async () => {
-  const proxy = createServer((client) => forward(client)).listen(0, '127.0.0.1');
+  const proxy = createServer({ noDelay: true }, (client) => forward(client)).listen(0, '127.0.0.1');
   await once(proxy, 'listening');
   const { port } = proxy.address() as AddressInfo;
   const client = new pg.Client({ ...(await addressOfDatabase()), host: '127.0.0.1', port });
@@ -45,6 +45,7 @@ async function addressOfDatabase() {
 function forward(client: Socket): void {
   const { host, port } = new pg.Client(inject('server'));
   const server = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
+  server.setNoDelay();
   client.pipe(server);
   const pass = async () => {
     for await (const bytes of server as AsyncIterable<Buffer>) {
