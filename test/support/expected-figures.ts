@@ -2,8 +2,8 @@ import type { AccountStatus } from '../../src/core/database/tables.ts';
 import { STATUS_MODEL, STATUSES } from './status-model.ts';
 
 /**
- * Computes the figures of a portfolio from the accounts, status changes and payments of the API, account by account and day by
- * day. Shares no code with the service, so that a mistake in the service is found. Amounts are bigint in hundredths.
+ * Computes the figures of a portfolio from the accounts, status changes and payments of the API, account by
+ * account. Shares no code with the service, so that a mistake in the service is found. Amounts are bigint in hundredths.
  */
 
 /** Fields of the API: of an account, a status change (`/accounts/:id/history`), a payment and a move of credit. */
@@ -36,8 +36,18 @@ export interface RawCreditMove {
   valueDate: string;
   amount: number;
 }
+/** The schedule that an account has from a day on. The item with the number 0 is the deposit. */
+export interface RawTerms {
+  from: string;
+  items: readonly { number: number; dueDate: string; amount: number }[];
+}
 export interface RawPortfolio {
   accounts: readonly RawAccount[];
+  /**
+   * The terms of accounts whose instalments are not equal, or whose plan was changed, by the id of the account, in the order of the changes.
+   * The other accounts have the equal instalments that they show.
+   */
+  terms?: ReadonlyMap<number, readonly RawTerms[]>;
   payments: readonly RawPayment[];
   /** Each move once, although two accounts show it. */
   creditMoves: readonly RawCreditMove[];
@@ -93,6 +103,7 @@ const BUCKETS = [
 /** The expected answer of `GET /reports/accounts/summary` for the span, without names and URLs of lists. */
 export function portfolioOf(raw: RawPortfolio, span: Span) {
   const [asOf = span.today] = [span.endDate, span.today].sort();
+  const [dayBefore = asOf] = [dayBeforeOf(span.startDate), asOf].sort();
   const moneyOf = new Map<number, Money[]>();
   function addMoney(accountId: number | null, date: string, amount: bigint): void {
     if (accountId === null) return;
@@ -108,7 +119,12 @@ export function portfolioOf(raw: RawPortfolio, span: Span) {
     addMoney(toAccountId, valueDate, hundredths(amount));
   }
   const all = raw.accounts.map((account) =>
-    figuresOf(account, moneyOf.get(account.id) ?? [], raw.moves.get(account.id) ?? [], span, asOf),
+    figuresOf(account, {
+      ...{ span, dayBefore, asOf },
+      money: moneyOf.get(account.id) ?? [],
+      moves: raw.moves.get(account.id) ?? [],
+      terms: raw.terms?.get(account.id),
+    }),
   );
   const existing = all.filter((a) => a.statusThen !== undefined);
   const sold = all.filter((a) => a.model?.ends !== 'undone');
@@ -140,18 +156,21 @@ export function portfolioOf(raw: RawPortfolio, span: Span) {
       arrears: units(sum(owing, (a) => a.arrears)),
     };
   };
-  const countAndValue = (accounts: typeof all) => ({
-    count: accounts.length,
-    contractValue: units(sum(accounts, (a) => a.total)),
+  /** The accounts of the period, and by how much the value of all contracts changed: the price of an earlier account can change. */
+  const soldIn = (accounts: typeof all, dayOf: (account: (typeof all)[number]) => string) => ({
+    count: accounts.filter((a) => dayOf(a) >= span.startDate).length,
+    contractValue: units(sum(accounts, (a) => a.total - (dayOf(a) < span.startDate ? a.totalBefore : 0n))),
   });
   return {
     period: { startDate: span.startDate, endDate: span.endDate },
     asOf,
-    opened: countAndValue(all.filter((a) => a.recordedOn >= span.startDate && a.recordedOn <= span.endDate)),
-    activated: countAndValue(
-      existing.filter(
-        (a) => a.activationDate >= span.startDate && a.activationDate <= asOf && a.model?.isSold,
-      ),
+    opened: soldIn(
+      all.filter((a) => a.recordedOn <= span.endDate),
+      (a) => a.recordedOn,
+    ),
+    activated: soldIn(
+      existing.filter((a) => a.activationDate <= asOf && a.model?.isSold),
+      (a) => a.activationDate,
     ),
     contractValue: units(sum(contracts, (a) => a.total)),
     collected: units(sum(all, (a) => a.collected)),
@@ -196,19 +215,23 @@ interface Money {
   amount: bigint;
 }
 
-function figuresOf(
-  account: RawAccount,
-  money: readonly Money[],
-  moves: readonly RawMove[],
-  { startDate, utcOffsetHours }: Span,
-  asOf: string,
-) {
-  const deposit = hundredths(account.deposit);
-  const instalment = hundredths(account.instalmentAmount);
-  const total = deposit + instalment * BigInt(account.instalmentCount);
+interface Facts {
+  money: readonly Money[];
+  moves: readonly RawMove[];
+  terms: readonly RawTerms[] | undefined;
+  span: Span;
+  /** The day before the period. If the period begins after asOf, asOf. */
+  dayBefore: string;
+  asOf: string;
+}
+
+function figuresOf(account: RawAccount, { money, moves, terms, span, dayBefore, asOf }: Facts) {
+  const { startDate, utcOffsetHours } = span;
+  const scheduleOn = schedulesOf(account, terms);
+  const schedule = scheduleOn(asOf);
   const positive = (amount: bigint) => (amount > 0n ? amount : 0n);
-  const capped = (amount: bigint) => total - positive(total - amount);
-  const toInstalments = (paid: bigint) => positive(capped(paid) - deposit);
+  const capped = (amount: bigint, { total } = schedule) => total - positive(total - amount);
+  const toInstalments = (paid: bigint, on = schedule) => positive(capped(paid, on) - on.deposit);
 
   /** The sum paid by the end of a day. */
   const paidBy = (day: string) =>
@@ -217,36 +240,20 @@ function figuresOf(
       ({ amount }) => amount,
     );
   const paid = paidBy(asOf);
-  // The sum paid before the first day of the period. If the period begins after asOf, the sum paid by asOf.
-  const paidBefore = sum(
-    money.filter(({ date }) => date < startDate && date <= asOf),
-    ({ amount }) => amount,
-  );
+  const paidBefore = paidBy(dayBefore);
+  const scheduleBefore = scheduleOn(dayBefore);
 
-  // For each day: adds the item that falls due. Counts the day as past due if the items of earlier days are more than the sum paid.
-  let dueToDate = 0n;
-  let dueInPeriod = 0n;
-  let due = 0n;
-  let daysPastDue = 0;
-  const calendar = itemCalendar(account);
-  for (let day = account.activationDate; day <= asOf; day = dayAfter(day)) {
-    if (due > paid) daysPastDue += 1;
-    if (day === account.activationDate) due += deposit;
-    else if (calendar(day)) {
-      due += instalment;
-      dueToDate += instalment;
-      if (day >= startDate) dueInPeriod += instalment;
-    }
-  }
-
-  const statusThen = statusOn(account, moves, asOf, paid >= total);
+  const due = sumDue(schedule.items, asOf);
+  const dueToDate = instalmentsDue(schedule.items, asOf);
+  const dueBefore = instalmentsDue(scheduleBefore.items, dayBefore);
+  const statusThen = statusOn(account, moves, asOf, paid >= schedule.total);
   const writeOff = moves.find(
     ({ from, to }) => STATUS_MODEL[to].ends === 'lost' && from !== 'completed',
   )?.date;
   let writtenOff: bigint | undefined;
   let recovered = 0n;
   if (writeOff !== undefined && writeOff <= asOf) {
-    if (writeOff >= startDate) writtenOff = positive(total - paidBy(writeOff));
+    if (writeOff >= startDate) writtenOff = positive(scheduleOn(writeOff).total - paidBy(writeOff));
     const since = writeOff >= startDate ? paidBy(writeOff) : paidBefore;
     recovered = capped(paid) - capped(since);
   }
@@ -256,18 +263,80 @@ function figuresOf(
     recordedOn: localDay(account.createdAt, utcOffsetHours),
     statusThen,
     model: statusThen && STATUS_MODEL[statusThen],
-    total,
-    balance: positive(total - paid),
+    total: schedule.total,
+    totalBefore: scheduleBefore.total,
+    balance: positive(schedule.total - paid),
     arrears: positive(due - paid),
-    daysPastDue,
+    daysPastDue: daysPastDue(schedule.items, paid, asOf),
     dueToDate,
-    dueInPeriod,
+    dueInPeriod: dueToDate - dueBefore,
     repaid: dueToDate - positive(dueToDate - toInstalments(paid)),
     collected: paid - paidBefore,
-    collectedForInstalments: toInstalments(paid) - toInstalments(paidBefore),
+    collectedForInstalments: toInstalments(paid) - toInstalments(paidBefore, scheduleBefore),
     writtenOff,
     recovered,
   };
+}
+
+/** An item of a schedule: the deposit, or an instalment. */
+interface Item {
+  number: number;
+  date: string;
+  amount: bigint;
+}
+
+/** @returns a function with the schedule of an account on a day. */
+function schedulesOf(account: RawAccount, terms: readonly RawTerms[] | undefined) {
+  const schedules = (terms ?? [{ from: '', items: undefined }]).map(({ from, items }) => {
+    const all = items ? items.map(readItem) : equalItems(account);
+    const deposit = sum(all, ({ number, amount }) => (number === 0 ? amount : 0n));
+    return { from, items: all, deposit, total: sum(all, ({ amount }) => amount) };
+  });
+  const [first] = schedules;
+  if (!first) throw new Error(`Account ${account.id} has no terms.`);
+  return (day: string) => schedules.findLast(({ from }) => from <= day) ?? first;
+}
+
+const readItem = ({ number, dueDate, amount }: RawTerms['items'][number]): Item => ({
+  number,
+  date: dueDate,
+  amount: hundredths(amount),
+});
+
+/** The deposit and the equal instalments of an account, found day by day. */
+function equalItems(account: RawAccount): Item[] {
+  const { activationDate, deposit, instalmentAmount, instalmentCount } = account;
+  const items = [{ number: 0, date: activationDate, amount: hundredths(deposit) }];
+  const amount = hundredths(instalmentAmount);
+  const isDue = itemCalendar(account);
+  for (let date = dayAfter(activationDate); items.length <= instalmentCount; date = dayAfter(date))
+    if (isDue(date)) items.push({ number: items.length, date, amount });
+  return items;
+}
+
+function sumDue(items: readonly Item[], day: string): bigint {
+  return sum(
+    items.filter(({ date }) => date <= day),
+    ({ amount }) => amount,
+  );
+}
+
+function instalmentsDue(items: readonly Item[], day: string): bigint {
+  return sumDue(
+    items.filter(({ number }) => number > 0),
+    day,
+  );
+}
+
+/** How many days ago the first item fell due that the sum paid does not cover. */
+function daysPastDue(items: readonly Item[], paid: bigint, asOf: string): number {
+  let dueMinor = 0n;
+  for (const { date, amount } of items) {
+    dueMinor += amount;
+    if (date >= asOf) return 0;
+    if (dueMinor > paid) return daysBetween(date, asOf);
+  }
+  return 0;
 }
 
 /**
@@ -321,6 +390,18 @@ function dayAfter(date: string): string {
   const length = month === 2 && isLeap ? 29 : (MONTH_LENGTHS[month - 1] ?? 0);
   if (day < length) return text(year, month, day + 1);
   return month < 12 ? text(year, month + 1, 1) : text(year + 1, 1, 1);
+}
+
+function dayBeforeOf(date: string): string {
+  let day = text(Number(date.slice(0, 4)) - 1, 12, 31);
+  while (dayAfter(day) < date) day = dayAfter(day);
+  return day;
+}
+
+function daysBetween(first: string, last: string): number {
+  let days = 0;
+  for (let day = first; day < last; day = dayAfter(day)) days += 1;
+  return days;
 }
 
 function text(year: number, month: number, day: number): string {

@@ -3,12 +3,12 @@ import type { createRandom } from '../../tools/simulator/traffic.ts';
 import { inParallel, read } from '../acceptance/client.ts';
 import type { RunningService } from '../acceptance/process.ts';
 import { send } from '../faults/clients.ts';
-import type { RawCreditMove, RawPayment } from '../support/expected-figures.ts';
+import type { RawCreditMove, RawPayment, RawTerms } from '../support/expected-figures.ts';
 
 type Random = ReturnType<typeof createRandom>;
 
-/** The pay plans of the company, all weekly. Amounts are in whole units, as in every request. */
-export const PLANS = [
+/** The weekly pay plans of the company. Amounts are in whole units, as in every request. */
+const WEEKLY_PLANS = [
   { name: 'Year', deposit: 2_000, instalmentAmount: 400, instalmentCount: 52, graceDays: 7 },
   { name: 'Year, watched', deposit: 1_500, instalmentAmount: 350, instalmentCount: 52, graceDays: 7 },
   { name: 'Half a year, watched', deposit: 1_000, instalmentAmount: 650, instalmentCount: 26, graceDays: 3 },
@@ -18,6 +18,24 @@ export const PLANS = [
   frequency: 'weekly' as const,
   autoSuspend: plan.name.endsWith('watched'),
 }));
+
+/** Farmers pay after harvests, but many of them pay in advance, week by week. */
+const HARVEST_PLAN = {
+  name: 'Two harvests a year, watched',
+  price: 20_000,
+  deposit: 1_200,
+  roundingUnit: 100,
+  harvest: {
+    entries: [
+      { month: 3, day: 15, shareBasisPoints: 6_000 },
+      { month: 9, day: 30, shareBasisPoints: 4_000 },
+    ],
+    cycles: 2,
+    leadDays: 30,
+  },
+  graceDays: 14,
+  autoSuspend: true,
+};
 
 /** How a customer pays: on the due date, some weeks late, more than is due, or on time until some week and then nothing. */
 type Manner = 'steady' | 'late' | 'generous' | 'losing';
@@ -40,6 +58,9 @@ export interface Contract {
   /** What the customer has sent, in hundredths, including money that waits to be assigned. */
   paid: bigint;
   stage: 'open' | 'given up' | 'cancelled';
+  hasHarvests: boolean;
+  /** The customer has paid for a neighbour by mistake. The service does not match the next payment for the same neighbour. */
+  hasStrayed: boolean;
 }
 
 /** A sent payment, as the service must show it. */
@@ -61,9 +82,10 @@ const WEBHOOK = '/api/webhooks/payments/mobilemoney';
 /** Once a week, staff do the work of the office. */
 export const isMeetingDay = (day: number) => day % 7 === 4;
 
+/** The times of a day at which something happens. The clock never goes back, because that would change the order of what happened. */
+const STRANGER_PAYS = ['T16:51:00Z', 'T17:05:00Z'] as const;
 export const eveningOf = (date: string) => `${date}T17:00:00Z`;
-/** Later than `eveningOf`, because a clock that went back would change the order of what happened on the day. */
-const meetingOf = (date: string) => `${date}T17:30:00Z`;
+const meetingOf = (date: string) => `${date}T17:09:00Z`;
 
 /** The minute jobs have run when it returns. */
 export async function setClock(service: RunningService, now: string): Promise<void> {
@@ -82,6 +104,12 @@ export class Company {
   readonly contracts: Contract[] = [];
   readonly payments: SentPayment[] = [];
   readonly creditMoves: RawCreditMove[] = [];
+  /** The schedules of accounts with harvests, and of those whose plan was changed, by the id of the account. */
+  readonly terms = new Map<number, RawTerms[]>();
+  /** The accounts whose plan was changed. */
+  readonly changed = new Set<number>();
+  /** The last day on which an undo has started the grace of an account anew. */
+  readonly graceFrom = new Map<number, string>();
   /** The number of actions of each kind. */
   readonly counts: Record<string, number> = {};
   private readonly service: RunningService;
@@ -113,7 +141,8 @@ export class Company {
   }
 
   async addPlans(): Promise<void> {
-    for (const plan of PLANS) this.planIds.push((await this.post('/payplans', plan)).id);
+    for (const plan of [...WEEKLY_PLANS, HARVEST_PLAN])
+      this.planIds.push((await this.post('/payplans', plan)).id);
   }
 
   /** The date of the n-th day of the year, from 0. */
@@ -137,21 +166,63 @@ export class Company {
     return paid;
   }
 
-  /** Does everything that happens on a day. The clock must show the evening of the day. */
+  /** Does everything that happens on a day. */
   async live(day: number): Promise<void> {
+    const [early, late] = STRANGER_PAYS;
+    await this.payAsStranger(day, early);
+    await setClock(this.service, eveningOf(this.date(day)));
     while ((this.openingDays[0] ?? Number.POSITIVE_INFINITY) <= day) {
       this.openingDays.shift();
       await this.open(day);
     }
     const payments = this.contracts.flatMap((contract) => this.intentions(contract, day));
     await inParallel(AT_ONCE, payments, (pay) => pay());
+    await this.payAsStranger(day, late);
     if (isMeetingDay(day)) await this.workInTheOffice(day);
   }
 
+  /**
+   * Somebody without an account pays a small amount. Without it, minute jobs could find the provider silent for longer than in other weeks,
+   * because some days have fewer payments, and would suspend nobody. They look only if nothing was heard for ten minutes.
+   */
+  private async payAsStranger(day: number, time: (typeof STRANGER_PAYS)[number]): Promise<void> {
+    const date = this.date(day);
+    await setClock(this.service, `${date}${time}`);
+    const payment = this.addPayment(date, 100n);
+    const fields = this.notificationOf(day, 100n, { reference: 'BREAD', phone: '254799999999' });
+    await this.notify(payment, fields, false);
+    expect(payment.status).toBe('unmatched');
+  }
+
+  private notificationOf(
+    day: number,
+    amount: bigint,
+    { reference, phone }: { reference: string; phone: string },
+  ) {
+    const number = this.transactions++;
+    const second = this.random(13 * 3_600);
+    return {
+      TransactionType: 'Pay Bill',
+      TransID: `Y${String(number).padStart(9, '0')}`,
+      TransTime: `${this.date(day).replaceAll('-', '')}${clockText(6 * 3_600 + second)}`,
+      TransAmount: `${amount / 100n}.${String(amount % 100n).padStart(2, '0')}`,
+      BusinessShortCode: '600638',
+      BillRefNumber: reference,
+      MSISDN: phone,
+      FirstName: 'CUSTOMER',
+    };
+  }
+
   private async open(day: number): Promise<void> {
-    const at = this.random(PLANS.length);
-    const plan = PLANS[at];
-    if (!plan) throw new Error('There is no such plan.');
+    const at = this.random(this.planIds.length);
+    const plan = WEEKLY_PLANS[at];
+    const { deposit, instalment, total } = plan
+      ? {
+          deposit: plan.deposit,
+          instalment: plan.instalmentAmount,
+          total: plan.deposit + plan.instalmentAmount * plan.instalmentCount,
+        }
+      : { deposit: HARVEST_PLAN.deposit, instalment: 300, total: HARVEST_PLAN.price };
     const number = this.contracts.length + 1;
     const phone = `2547${String(10_000_000 + number * 7)}`;
     const customer = await this.post('/customers', {
@@ -173,17 +244,20 @@ export class Company {
       accountNumber: account.accountNumber,
       phone,
       manner: chance < 55 ? 'steady' : chance < 78 ? 'late' : chance < 90 ? 'generous' : 'losing',
-      deposit: hundredths(plan.deposit),
-      instalment: hundredths(plan.instalmentAmount),
-      total: hundredths(plan.deposit) + hundredths(plan.instalmentAmount) * BigInt(plan.instalmentCount),
+      deposit: hundredths(deposit),
+      instalment: hundredths(instalment),
+      total: hundredths(total),
       firstDay: day,
       parts: [1, 2, 2, 3, 3][this.random(5)] ?? 1,
       lastWeek: 2 + this.random(20),
       paid: 0n,
       stage: 'open',
+      hasHarvests: !plan,
+      hasStrayed: false,
     };
     expect(hundredths(account.total)).toBe(contract.total);
     this.contracts.push(contract);
+    if (contract.hasHarvests) await this.readTerms(contract, '');
     this.count('accounts');
     if (contract.deposit > 0n) await this.pay(contract, contract.deposit, day)();
   }
@@ -227,23 +301,13 @@ export class Company {
       const back = this.oneIn(3) ? this.random(Math.min(12, day + 1)) : 0;
       return this.payByHand(contract, amount, day - back, chance < 5);
     }
-    const number = this.transactions++;
-    const second = this.random(13 * 3_600);
-    const fields = {
-      TransactionType: 'Pay Bill',
-      TransID: `Y${String(number).padStart(9, '0')}`,
-      TransTime: `${this.date(day).replaceAll('-', '')}${clockText(6 * 3_600 + second)}`,
-      TransAmount: `${amount / 100n}.${String(amount % 100n).padStart(2, '0')}`,
-      BusinessShortCode: '600638',
-      BillRefNumber: contract.accountNumber,
-      MSISDN: contract.phone,
-      FirstName: 'CUSTOMER',
-    };
+    const { accountNumber, phone } = contract;
+    const fields = this.notificationOf(day, amount, { reference: accountNumber, phone });
     const isRepeated = this.oneIn(60);
     const payment = this.addPayment(this.date(day), amount);
     if (chance < 75) {
       // A mistyped number or a word. Because of the check digit, the payment must not match any other account.
-      const typed = [this.slip(contract.accountNumber), `SOLAR ${number}`, 'HOME'][this.random(3)] ?? '';
+      const typed = [this.slip(accountNumber), `SOLAR ${this.transactions}`, 'HOME'][this.random(3)] ?? '';
       this.mistyped.push({ payment, contract });
       return async () => {
         await this.notify(payment, { ...fields, BillRefNumber: typed }, isRepeated);
@@ -253,7 +317,8 @@ export class Company {
       };
     }
     const neighbour = this.contracts[this.random(this.contracts.length)];
-    if (chance < 80 && neighbour && neighbour !== contract) {
+    if (chance < 80 && neighbour && neighbour !== contract && !contract.hasStrayed) {
+      contract.hasStrayed = true;
       neighbour.paid += amount;
       contract.paid -= amount;
       this.misdirected.push({ payment, contract });
@@ -331,6 +396,8 @@ export class Company {
       else if (contract.stage === 'open' && age > 7 && age < 70 && this.oneIn(700))
         await this.cancel(contract);
       else if (contract.stage === 'open' && this.oneIn(900)) await this.holdForAWhile(contract);
+      else if (contract.stage === 'open' && this.oneIn(200)) await this.changePlan(contract, day);
+      else if (this.changed.has(contract.id) && this.oneIn(40)) await this.changePlan(contract, day);
       if (contract.paid > contract.total && this.oneIn(2)) await this.giveBack(contract);
     }
   }
@@ -411,6 +478,68 @@ export class Company {
     const { status } = await this.accountNow(contract);
     if (status === 'active') await this.move(contract, 'suspended');
     else if (status === 'suspended') await this.move(contract, 'active');
+  }
+
+  /** Changes the plan of an account, if a change of the chosen kind is possible. */
+  private async changePlan(contract: Contract, day: number): Promise<void> {
+    const body = this.choosePlanChange(contract, day);
+    const path = `/accounts/${contract.id}/plan-changes`;
+    const shown = await this.service.call('POST', path, body, { token: this.token });
+    if (shown.status !== 200) {
+      expect(shown.body.error?.code, shown.text).toBe('VALIDATION_ERROR');
+      this.count(`${body.kind} refused`);
+      return;
+    }
+    if (!this.terms.has(contract.id)) await this.readTerms(contract, '');
+    const { version, paid } = shown.body.data;
+    const { effectiveOn } = await this.post(path, { ...body, confirm: { version, paid } });
+    expect(effectiveOn).toBe(this.date(day));
+    this.changed.add(contract.id);
+    if (body.kind === 'undo') this.graceFrom.set(contract.id, effectiveOn);
+    await this.readTerms(contract, effectiveOn);
+    this.count(body.kind);
+  }
+
+  private choosePlanChange({ hasHarvests }: Contract, day: number) {
+    const reason = 'agreed in the weekly meeting';
+    const amount = 50 * (1 + this.random(12));
+    const arrears = this.oneIn(2);
+    switch (this.random(8)) {
+      case 0:
+        return { kind: 'discount', amount, reason };
+      case 1:
+        return { kind: 'price_correction', amount, reason };
+      case 2: {
+        const consent = 'signed in the shop';
+        const dues = [{ date: this.date(day + 200), amount }];
+        return { kind: 'price_rise', amount, reason, consent, ...(hasHarvests && { dues }) };
+      }
+      case 3: {
+        const spread = { firstDueDate: this.date(day + 7), instalmentCount: 10 + this.random(30) };
+        return {
+          kind: 'revision',
+          ...spread,
+          frequency: 'weekly',
+          arrears: arrears ? 'move' : 'stay',
+          reason,
+        };
+      }
+      case 4:
+        return { kind: 'undo', reason };
+      default: {
+        const by = hasHarvests ? { days: 15 * (1 + this.random(4)) } : { periods: 1 + this.random(4) };
+        const moved = arrears && !hasHarvests ? 'behind' : 'stay';
+        return { kind: 'deferral', from: this.date(day + 1), ...by, arrears: moved, reason };
+      }
+    }
+  }
+
+  /** Records the schedule that an account has from a day on. */
+  private async readTerms(contract: Contract, from: string): Promise<void> {
+    const { items } = await read(this.service, this.token, `/accounts/${contract.id}/schedule`);
+    const before = this.terms.get(contract.id) ?? [];
+    this.terms.set(contract.id, [...before, { from, items }]);
+    contract.total = (items as { amount: number }[]).reduce((sum, item) => sum + hundredths(item.amount), 0n);
   }
 
   /** Credit goes to another account of the family, or back to the customer. */

@@ -54,7 +54,12 @@ export async function expectTheSameAfterMove(
   });
   for (const [startDate, endDate] of periods) {
     const path = `/reports/accounts/summary?startDate=${startDate}&endDate=${endDate}`;
-    expect(withoutIds(await readOf(target, path)), path).toEqual(withoutIds(await readOf(source, path)));
+    const summaryOf = async (instance: Instance) => {
+      // An export has the present terms of a changed plan, not the original ones.
+      const { byOriginalTerms: _, ...summary } = await readOf(instance, path);
+      return withoutIds(summary);
+    };
+    expect(await summaryOf(target), path).toEqual(await summaryOf(source));
   }
   const sums = sumsOf(await expectVerifyToPass(source.url));
   expect(sums).toHaveProperty('ledger_events');
