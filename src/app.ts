@@ -1,4 +1,5 @@
 import { formatAccountNumber } from './accounts/account-number-rules.ts';
+import { bulkDeferralRoutes } from './accounts/bulk-deferrals/routes.ts';
 import { creditRoutes } from './accounts/credit/routes.ts';
 import { planChangeRoutes } from './accounts/plan-changes/routes.ts';
 import { accountRoutes } from './accounts/routes.ts';
@@ -228,6 +229,7 @@ export function buildApp({
     statusQueryRoutes(api, context);
     creditRoutes(api, context);
     planChangeRoutes(api, context);
+    bulkDeferralRoutes(api, context);
     approvalRoutes(api, context, { actions: APPROVABLE_ACTIONS, formatAccount: formatAccountNumber });
     cashRoutes(api, context);
     reconciliationRoutes(api, context);

@@ -1,5 +1,11 @@
 import pLimit from 'p-limit';
 import { activateDueAccounts } from './accounts/activate-due-accounts.ts';
+import {
+  BULK_DEFERRAL_TASK,
+  expireBulkDeferrals,
+  queueUnfinishedBulkDeferrals,
+} from './accounts/bulk-deferrals/commands.ts';
+import { workOnBulkDeferral } from './accounts/bulk-deferrals/work-on-bulk-deferral.ts';
 import { suspendLateAccounts } from './accounts/status/suspend-late-accounts.ts';
 import { deleteOldEvents } from './changes/events/delete-old-events.ts';
 import { deleteOldDeliveries } from './changes/webhook-endpoints/delivery-store.ts';
@@ -86,6 +92,8 @@ const STEPS: readonly Step[] = [
     name: 'end outdated approvals',
     run: (context, signal) => endOutdatedApprovals(context, APPROVABLE_ACTIONS, signal),
   },
+  { name: 'end outdated previews of bulk deferrals', run: expireBulkDeferrals },
+  { name: 'queue unfinished bulk deferrals', run: queueUnfinishedBulkDeferrals },
   { name: 'queue unfinished provider statements', run: ({ db }) => queueUnfinishedStatements(db) },
   { name: 'queue unfinished portfolio imports', run: queueUnfinishedImports },
   {
@@ -155,6 +163,7 @@ export function createTasks(
     [PULL_TASK]: (payload, attempt) => pullPayments(context, log, apis, payload as PullKey, attempt),
     [SEND_QUERY_TASK]: (payload, attempt) => sendStatusQuery(context, log, apis, idOf(payload), attempt),
     [IMPORT_TASK]: (payload, attempt) => workOnImport({ context, copies, log }, idOf(payload), attempt),
+    [BULK_DEFERRAL_TASK]: (payload, attempt) => workOnBulkDeferral(context, log, idOf(payload), attempt),
     [STATEMENT_TASK]: (payload, attempt) => workOnStatement(context, log, idOf(payload), attempt),
   };
 }

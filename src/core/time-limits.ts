@@ -85,6 +85,8 @@ export const TIME_LIMITS = {
   jobStepMs: 60_000,
   /** A turn of the job that matches a provider statement. The rest of the statement follows in the next turn. */
   statementTurnMs: 60_000,
+  /** A turn of a bulk deferral. Another bulk deferral has its turn before the rest follows. */
+  bulkDeferralTurnMs: 10_000,
   /** After this time without a heartbeat, the jobs of an instance are given to another: it is frozen or has lost its network. */
   silenceMs: 15_000,
   /** Running jobs when the service stops. A job that has not ended by then runs again. */

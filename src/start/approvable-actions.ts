@@ -1,3 +1,4 @@
+import { BULK_DEFERRAL_ACTIONS } from '../accounts/bulk-deferrals/commands.ts';
 import { ACCOUNT_ACTIONS } from '../accounts/change-account.ts';
 import { CREDIT_ACTIONS } from '../accounts/credit/commands.ts';
 import { PLAN_ACTIONS } from '../accounts/plan-changes/change-plan.ts';
@@ -13,4 +14,5 @@ export const APPROVABLE_ACTIONS: ApprovableActions = {
   ...CREDIT_ACTIONS,
   ...ACCOUNT_ACTIONS,
   ...PLAN_ACTIONS,
+  ...BULK_DEFERRAL_ACTIONS,
 };

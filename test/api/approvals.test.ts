@@ -20,12 +20,14 @@ import {
   wrongFields,
 } from '../support/harness.ts';
 import { type Answer, type Caller, notification } from '../support/http.ts';
+import { useQueuedJobs } from '../support/queued-jobs.ts';
 
 const LIMIT = 1_000;
 const TOTAL = 22_800; // of the weekly demo plan
 const CASH = 2;
 const ROLES = ['admin', 'manager', 'finance', 'agent', 'collector', 'viewer'];
 const service = useService({ APPROVAL_LIMIT: String(LIMIT) });
+const runQueue = useQueuedJobs(service);
 
 /** The same service without the limit, where one person does everything. */
 const unlimited = useInstance(service, {});
@@ -73,18 +75,30 @@ function requestedStatus(accountId: number, body: { status: string; reason: stri
   return requested('PUT', `/accounts/${accountId}`, body, { accountId, done, expected: body });
 }
 
+/** The deferral of the accounts of a customer, above the limit. */
+async function requestedBulkDeferral() {
+  const metadata = { region: `region ${++regions}` };
+  const { id: customerId } = await newCustomer(service, { metadata });
+  await newAccount(service, { customerId });
+  const body = { filter: { customerMetadata: metadata }, from: '2026-11-16', periods: 1, reason: 'hail' };
+  const { id } = await dataOf(call('POST', '/plan-changes/bulk-deferrals', body), 201);
+  await runQueue();
+  return requested(
+    'POST',
+    `/plan-changes/bulk-deferrals/${id}/confirm`,
+    {},
+    {
+      accountId: null,
+      done: () => dataOf(call('GET', `/plan-changes/bulk-deferrals/${id}`)),
+      expected: { status: 'running' },
+    },
+  );
+}
+
+let regions = 0;
+
 /** Each action above the limit, with the call that requests it and what it leaves after its approval. */
-const ACTIONS: Record<
-  keyof typeof APPROVABLE_ACTIONS,
-  () => Promise<{
-    accountId: number;
-    request: Answer['body'];
-    /** Requests the action again, after the first request has ended without it. */
-    requestAgain: () => Promise<Answer['body']>;
-    done: () => Promise<unknown>;
-    expected: object;
-  }>
-> = {
+const ACTIONS = {
   reverse_payment: async () => {
     const { account, payment, ...requested } = await requestedReversal();
     const expected = { status: 'reversed', reversalReason: 'entered twice' };
@@ -169,7 +183,30 @@ const ACTIONS: Record<
       expected: { planVersion: 1, total: TOTAL - 3_000 },
     });
   },
-};
+  start_bulk_deferral: () => requestedBulkDeferral(),
+  undo_bulk_deferral: async () => {
+    const { request, done } = await requestedBulkDeferral();
+    await dataOf(approve(request.id));
+    await runQueue();
+    const { id } = await done();
+    return requested(
+      'POST',
+      `/plan-changes/bulk-deferrals/${id}/undo`,
+      { reason: 'the wrong region' },
+      { accountId: null, done, expected: { status: 'undoing' } },
+    );
+  },
+} satisfies Record<
+  keyof typeof APPROVABLE_ACTIONS,
+  () => Promise<{
+    accountId: number | null;
+    request: Answer['body'];
+    /** Requests the action again, after the first request has ended without it. */
+    requestAgain: () => Promise<Answer['body']>;
+    done: () => Promise<unknown>;
+    expected: object;
+  }>
+>;
 
 describe.each(Object.keys(APPROVABLE_ACTIONS) as (keyof typeof APPROVABLE_ACTIONS)[])(
   '%s above the limit',
@@ -266,6 +303,8 @@ describe('the rights', () => {
     write_off_account: ['admin', 'manager'],
     cancel_account: ['admin', 'manager'],
     change_plan: ['admin', 'manager', 'finance'],
+    start_bulk_deferral: ['admin', 'manager', 'finance'],
+    undo_bulk_deferral: ['admin', 'manager', 'finance'],
   };
 
   it.each(Object.entries(MAY))(
@@ -778,7 +817,11 @@ it('the list of requests can be filtered and sorted, and is for all but agents',
     202,
   );
   expect(request).toMatchObject({ accountId: null, accountNumber: null, customerName: null, amount: 7_000 });
-  expect(await dataOf(call('GET', '/approvals?filter[accountId][isnull]=true'))).toEqual([request]);
+  expect(
+    await dataOf(
+      call('GET', '/approvals?filter[accountId][isnull]=true&filter[bulkDeferralId][isnull]=true'),
+    ),
+  ).toEqual([request]);
   await dataOf(approve(request.id));
   expect((await call('GET', '/approvals', undefined, 'agent')).status).toBe(403);
 });

@@ -91,7 +91,7 @@ export async function changePlan(
       readsPaid: effect.readsPaid,
     });
     if (requested) return { requested };
-    return { done: await applyChange(tx, context, actor, account, body, effect) };
+    return { done: await applyChange(tx, context, actor, account, { body, effect }) };
   });
 }
 
@@ -136,7 +136,7 @@ function expiryOf(context: Context, { body, state }: ApprovalRow): FieldProblem 
   return { path, message: `was possible until ${lastDay}, and today is ${day}` };
 }
 
-interface Effect extends ShownEffect {
+export interface Effect extends ShownEffect {
   /** The day of the change. */
   day: PlainDate;
   payplanId: number;
@@ -156,7 +156,12 @@ interface Effect extends ShownEffect {
  * @throws AppError VALIDATION_ERROR if the change is not possible, or (409) if the account is no longer as the confirmation says;
  *   NOT_FOUND for an unknown pay plan.
  */
-async function effectOf(tx: Tx, context: Context, account: AccountRow, body: NewPlanChange): Promise<Effect> {
+export async function effectOf(
+  tx: Tx,
+  context: Context,
+  account: AccountRow,
+  body: NewPlanChange,
+): Promise<Effect> {
   const { kind, confirm } = body;
   const day = today(context);
   // First, so that a change that is no longer possible because the account has changed says so.
@@ -344,14 +349,22 @@ function restartsGrace(kind: RequestedKind, status: AccountStatus): boolean {
   return isInPast && (isStatusIn(status, 'suspendedWhenLate') || isStatusIn(status, 'paidInFull'));
 }
 
-/** Writes the terms, the change and its ledger entries. The status follows. */
-async function applyChange(
+interface AppliedChange {
+  body: NewPlanChange;
+  effect: Effect;
+  bulkDeferralId?: number | null;
+}
+
+/**
+ * Writes the terms, the change and its ledger entries. The status follows. The transaction has locked the account.
+ * @param bulkDeferralId - the bulk deferral to which the change belongs.
+ */
+export async function applyChange(
   tx: Tx,
   context: Context,
   actor: Actor,
   before: AccountRow,
-  body: NewPlanChange,
-  effect: Effect,
+  { body, effect, bulkDeferralId = null }: AppliedChange,
 ): Promise<ListedPlanChange> {
   const { day, kind, priceChangeMinor, undoes } = effect;
   const { id } = before;
@@ -377,6 +390,7 @@ async function applyChange(
     actorUserId: actor.userId,
     apiKeyId: actor.apiKey?.id ?? null,
     approvalId: actor.approval?.id ?? null,
+    bulkDeferralId,
   });
   const totals = { totalMinor: after.total_minor, previousTotalMinor: before.total_minor };
   const changed = event(

@@ -117,6 +117,7 @@ export interface NewPlanChangeRow {
   actorUserId: number | null;
   apiKeyId: number | null;
   approvalId: number | null;
+  bulkDeferralId: number | null;
 }
 
 /** @returns the id of the change. */
@@ -141,6 +142,7 @@ export async function insertPlanChange(tx: Tx, change: NewPlanChangeRow): Promis
       actor_user_id: change.actorUserId,
       api_key_id: change.apiKeyId,
       approval_id: change.approvalId,
+      bulk_deferral_id: change.bulkDeferralId,
     })
     .returning('id')
     .executeTakeFirstOrThrow();

@@ -35,6 +35,7 @@ export function toPlanChange(row: ListedPlanChange, currency: Currency) {
     undoneBy: row.undone_by,
     actor: row.actor,
     approvalId: row.approval_id,
+    bulkDeferralId: row.bulk_deferral_id,
     requestedBy: row.requester,
     before: toTerms(termsOf(row.before), currency),
     after: toTerms(termsOf(row.after), currency),

@@ -21,6 +21,7 @@ const FIELDS = {
         '`non_payment` for an automatic suspension because of late payment, `payment` if a payment ended such a suspension, otherwise null.',
     }),
   ),
+  changedCount: Type.Integer(),
   changedFields: Type.Array(Type.String(), { description: 'The names of the fields in the request.' }),
   configurationId: Id,
   conflictingPaymentId: Nullable(Id),
@@ -92,6 +93,7 @@ const FIELDS = {
   rowCount: Type.Integer(),
   ruleVersion: Type.Integer(),
   shortCode: Type.String({ description: 'The number of the business that customers pay.' }),
+  skippedCount: Type.Integer(),
   source: Type.String({ description: '`manual`, `webhook`, `import` or `pull`.' }),
   status: Type.String(),
   toAccountId: Id,
@@ -257,6 +259,22 @@ export const EVENTS = {
   'account.plan_changed': {
     when: 'The terms of an account were changed, or a change was undone. `planVersion` counts the changes of the account.',
     data: ['kind', 'changeId', 'planVersion', 'totalMinor', 'previousTotalMinor', 'nextDueDate'],
+  },
+  'bulk_deferral.started': {
+    when: 'The deferral of many accounts was started. `account.plan_changed` follows for each account.',
+    data: ['accountCount'],
+  },
+  'bulk_deferral.ended': {
+    when: 'The deferral of many accounts ended. Skipped accounts had changed since the preview.',
+    data: ['changedCount', 'skippedCount'],
+  },
+  'bulk_deferral.undo_started': {
+    when: 'A user started to undo the deferral of many accounts.',
+    data: ['accountCount'],
+  },
+  'bulk_deferral.undo_ended': {
+    when: 'The undo of the deferral of many accounts ended. Skipped accounts have later changes of their plan.',
+    data: ['changedCount', 'skippedCount'],
   },
   'account.updated': {
     when: 'The external id or the metadata of an account was changed.',

@@ -71,6 +71,7 @@ const NEEDED_PERMISSION: Readonly<Record<SubjectOf<EventType>, Permission>> = {
   status_query: 'payers:read',
   reconciliation: 'reconciliations:read',
   account: 'accounts:read',
+  bulk_deferral: 'accounts:read',
   credit: 'accounts:read',
   call: 'calls:read',
   promise: 'calls:read',

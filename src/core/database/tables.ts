@@ -10,7 +10,7 @@ import type { TimestampColumn } from "./timestamps.ts";
 
 export type AccountStatus = "active" | "cancelled" | "completed" | "defaulted" | "pending" | "repossessed" | "suspended" | "written_off";
 
-export type ApprovalAction = "cancel_account" | "change_plan" | "correct_payment" | "refund_credit" | "reverse_payment" | "transfer_credit" | "unassign_payment" | "write_off_account";
+export type ApprovalAction = "cancel_account" | "change_plan" | "correct_payment" | "refund_credit" | "reverse_payment" | "start_bulk_deferral" | "transfer_credit" | "unassign_payment" | "undo_bulk_deferral" | "write_off_account";
 
 export type ApprovalStatus = "approved" | "obsolete" | "pending" | "rejected" | "withdrawn";
 
@@ -23,6 +23,12 @@ export type ArrayTypeImpl<T> = T extends ColumnType<infer S, infer I, infer U>
   : T[];
 
 export type BalanceGapState = "money_left" | "open" | "payments_found";
+
+export type BulkDeferralProblem = "already_undone" | "ended_early" | "later_change" | "money_posted" | "not_possible" | "plan_changed" | "status";
+
+export type BulkDeferralState = "deferred" | "not_undone" | "refused" | "selected" | "skipped" | "undone" | "waiting";
+
+export type BulkDeferralStatus = "done" | "draft" | "expired" | "failed" | "previewing" | "running" | "undoing" | "undone";
 
 export type CallKind = "call" | "visit";
 
@@ -196,6 +202,7 @@ export interface Approvals {
   amount_minor: Int8;
   api_key_id: Int8 | null;
   body: Json;
+  bulk_deferral_id: Int8 | null;
   counted_minor: Int8;
   created_at: Generated<TimestampColumn>;
   credit_move_id: Int8 | null;
@@ -241,6 +248,43 @@ export interface BalanceGaps {
   short_code: string;
   state: Generated<BalanceGapState>;
   until_time: TimestampColumn;
+}
+
+export interface BulkDeferralAccounts {
+  account_id: Int8;
+  arrears_moved_minor: Int8 | null;
+  balance_minor: Int8 | null;
+  bulk_deferral_id: Int8;
+  change_id: Int8 | null;
+  id: Generated<Int8>;
+  paid_minor: Int8 | null;
+  plan_version: number | null;
+  problem: BulkDeferralProblem | null;
+  problem_text: string | null;
+  state: Generated<BulkDeferralState>;
+}
+
+export interface BulkDeferrals {
+  actor_user_id: Int8 | null;
+  api_key_id: Int8 | null;
+  approval_id: Int8 | null;
+  arrears_moved_minor: Int8 | null;
+  balance_minor: Int8 | null;
+  body: Json;
+  created_at: Generated<TimestampColumn>;
+  created_by: Int8 | null;
+  created_by_key_id: Int8 | null;
+  deferrable_count: number | null;
+  ended_at: TimestampColumn | null;
+  failure: string | null;
+  filter: Json;
+  id: Generated<Int8>;
+  prepared_on: PlainDate;
+  selected_count: number;
+  started_at: TimestampColumn | null;
+  status: Generated<BulkDeferralStatus>;
+  undo_reason: string | null;
+  updated_at: Generated<TimestampColumn>;
 }
 
 export interface CallLeases {
@@ -877,6 +921,7 @@ export interface PlanChanges {
   arrears_moved_minor: Generated<Int8>;
   before: Json;
   body: Json;
+  bulk_deferral_id: Int8 | null;
   created_at: Generated<TimestampColumn>;
   effective_on: PlainDate;
   id: Generated<Int8>;
@@ -1155,6 +1200,8 @@ export interface DB {
   approvals: Approvals;
   audit_entries: AuditEntries;
   balance_gaps: BalanceGaps;
+  bulk_deferral_accounts: BulkDeferralAccounts;
+  bulk_deferrals: BulkDeferrals;
   call_leases: CallLeases;
   call_mistakes: CallMistakes;
   call_states: CallStates;

@@ -21,6 +21,7 @@ export const RESOURCES = [
   'api_key',
   'approval',
   'balance_gap',
+  'bulk_deferral',
   'cash_count',
   'cash_handover',
   'cash_settlement',

@@ -326,6 +326,44 @@ function readFilters(
   });
 }
 
+/** The conditions of a request body on fields of a list, by field and operator, such as `{ status: { in: ['active'] } }`. */
+export type BodyConditions = Record<string, Record<string, unknown>>;
+
+/** The schema of conditions on these fields in a request body. Each operator has the values that it has in the query of a list. */
+export function bodyConditions(fields: readonly NamedField[]): TProperties {
+  const conditionOf = (field: NamedField) => {
+    const value = KINDS[field.kind].value(field);
+    const operands = KINDS[field.kind].operators.map((operator) => {
+      const list = Type.Array(value, { minItems: 1, maxItems: MAX_LIST_VALUES });
+      const operand = operator === 'isnull' ? Type.Boolean() : takesList(operator) ? list : value;
+      return [operator, Type.Optional(operand)] as const;
+    });
+    return Type.Object(Object.fromEntries(operands), { minProperties: 1 });
+  };
+  return Object.fromEntries(fields.map((field) => [field.name, Type.Optional(conditionOf(field))]));
+}
+
+/** The filters of valid conditions in a request body. @param path - the field of the body that has the conditions. */
+export function readBodyConditions(
+  fields: readonly NamedField[],
+  given: BodyConditions,
+  business: BusinessSettings,
+  path: string,
+): { filters: Filter[]; problems: FieldProblem[] } {
+  const problems: FieldProblem[] = [];
+  const filters = fields.flatMap((field) => {
+    const texts = Object.entries(given[field.name] ?? {}).map(([operator, value]) => [
+      operator,
+      [value].flat().join(','),
+    ]);
+    const found: FieldProblem[] = [];
+    const read = readFilters(field, Object.fromEntries(texts), business, found);
+    problems.push(...found.map(({ message }) => ({ path: `${path}.${field.name}`, message })));
+    return read;
+  });
+  return { filters, problems };
+}
+
 function readSort(text: string, fields: NamedField[], problems: FieldProblem[]): ListOrder {
   const refuse = (message: string) => problems.push({ path: 'sort', message });
   const order: ListOrder = [];

@@ -14,7 +14,10 @@ export interface ListColumns {
   indexed?: Record<string, (filter: Filter, usual: RawBuilder<boolean>) => RawBuilder<boolean>>;
 }
 
-export function conditionsOf({ filters, metadata }: ListPlan, columns: ListColumns): RawBuilder<boolean>[] {
+export function conditionsOf(
+  { filters, metadata }: Pick<ListPlan, 'filters' | 'metadata'>,
+  columns: ListColumns,
+): RawBuilder<boolean>[] {
   const conditions = filters.map((filter) => {
     const usual = usualCondition(filter, columns);
     return columns.indexed?.[filter.field.name]?.(filter, usual) ?? usual;

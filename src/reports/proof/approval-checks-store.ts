@@ -4,7 +4,8 @@ import type { Check } from './store.ts';
 /** The audit action that each approvable action writes. */
 const DONE_BY = sql`(values
   ('reverse_payment', 'payment.reverse'), ('correct_payment', 'payment.correct'), ('unassign_payment', 'payment.unassign'), ('refund_credit', 'credit.refund'),
-  ('transfer_credit', 'credit.transfer'), ('write_off_account', 'account.status'), ('cancel_account', 'account.status'), ('change_plan', 'account.change_plan')
+  ('transfer_credit', 'credit.transfer'), ('write_off_account', 'account.status'), ('cancel_account', 'account.status'), ('change_plan', 'account.change_plan'),
+  ('start_bulk_deferral', 'bulk_deferral.start'), ('undo_bulk_deferral', 'bulk_deferral.undo')
 ) as done_by (action, audited)`;
 
 export const APPROVAL_CHECKS: readonly Check[] = [
@@ -25,7 +26,8 @@ export const APPROVAL_CHECKS: readonly Check[] = [
       join ${DONE_BY} on done_by.action = r.action::text
       left join lateral (
         select count(*) as entries, count(*) filter (where a.action = done_by.audited and a.resource_id
-          = case when a.resource = 'payment' then r.payment_id when a.resource = 'account' then r.account_id else a.resource_id end
+          = case a.resource when 'payment' then r.payment_id when 'account' then r.account_id
+            when 'bulk_deferral' then r.bulk_deferral_id else a.resource_id end
         ) as done
         from audited a where a.approval_id = r.id
       ) e on true

@@ -69,8 +69,11 @@ export const PLAN_CHECKS: readonly Check[] = [
           where d.account_id = c.account_id and d.id > u.id and d.id < c.id and d.kind in ${CAN_BE_UNDONE} and n.id is null
         ) as undoes_newest,
         u.before as undone_to,
-        p.action::text = 'change_plan' and p.status = 'approved' and p.account_id = c.account_id
-          and p.body ->> 'kind' = c.kind::text and p.decided_by is not distinct from c.actor_user_id as is_approved
+        p.status = 'approved' and p.decided_by is not distinct from c.actor_user_id
+          and case when c.bulk_deferral_id is null
+            then p.action::text = 'change_plan' and p.account_id = c.account_id and p.body ->> 'kind' = c.kind::text
+            else p.action::text = case c.kind when 'undo' then 'undo_bulk_deferral' else 'start_bulk_deferral' end
+              and p.bulk_deferral_id = c.bulk_deferral_id end as is_approved
       from plan_changes c
       left join plan_changes u on u.id = c.undoes
       left join approvals p on p.id = c.approval_id
@@ -94,6 +97,38 @@ export const PLAN_CHECKS: readonly Check[] = [
         (undoes is not null and undone_to is distinct from after, 'terms after the undo',
           'those before the undone change', 'others'),
         (approval_id is not null and is_approved is not true, 'approval', 'of this change', 'another, or none')
+      ) as v (is_broken, what, expected, found)
+      where v.is_broken`,
+  },
+  {
+    name: 'bulk_deferrals',
+    rule:
+      'Every account that a bulk deferral has deferred has one change by it, and one undo by it if the bulk deferral has undone it. No other ' +
+      'change belongs to a bulk deferral. An account is in the state that the status of the bulk deferral allows.',
+    checked: sql`
+      select coalesce(s.bulk_deferral_id, c.bulk_deferral_id) as id, coalesce(s.account_id, c.account_id) as account_id,
+        s.state::text as state, b.status::text as status, coalesce(c.changes, 0) as changes, coalesce(c.undos, 0) as undos,
+        s.change_id is distinct from c.change_id as is_other_change,
+        case when s.state in ('deferred', 'undone', 'not_undone') then 1 else 0 end as expected_changes,
+        case when s.state = 'undone' then 1 else 0 end as expected_undos
+      from bulk_deferral_accounts s
+      join bulk_deferrals b on b.id = s.bulk_deferral_id
+      full join (
+        select bulk_deferral_id, account_id, count(*) filter (where kind = 'deferral') as changes,
+          count(*) filter (where kind = 'undo') as undos, min(id) filter (where kind = 'deferral') as change_id
+        from plan_changes where bulk_deferral_id is not null group by bulk_deferral_id, account_id
+      ) c on c.bulk_deferral_id = s.bulk_deferral_id and c.account_id = s.account_id`,
+    figures: sql`select count(*) as checked_row_count, sum(changes) as changes, sum(undos) as undos from checked`,
+    violations: sql`
+      select 'bulk_deferrals', id, v.what, v.expected, v.found, null::date
+      from checked cross join lateral (values
+        (changes <> expected_changes, 'deferrals of account ' || account_id, expected_changes::text, changes::text),
+        (undos <> expected_undos, 'undos of account ' || account_id, expected_undos::text, undos::text),
+        (is_other_change, 'change of account ' || account_id, 'that of the bulk deferral', 'another, or none'),
+        (state in ('deferred', 'skipped') and status not in ('running', 'done', 'undoing', 'undone')
+          or state in ('undone', 'not_undone') and status not in ('undoing', 'done', 'undone')
+          or state = 'waiting' and status not in ('previewing', 'draft', 'running'),
+          'state of account ' || account_id, 'one of a bulk deferral that is ' || status, state)
       ) as v (is_broken, what, expected, found)
       where v.is_broken`,
   },

@@ -270,6 +270,7 @@ function subjectOf(row: ApprovalRow): Subject {
     accountId: row.account_id,
     paymentId: row.payment_id,
     toAccountId: row.to_account_id,
+    bulkDeferralId: row.bulk_deferral_id,
   };
 }
 

@@ -20,6 +20,8 @@ export const ACTION_PERMISSIONS: Readonly<Record<ApprovalAction, Permission>> = 
   write_off_account: 'accounts:change-status',
   cancel_account: 'accounts:change-status',
   change_plan: 'accounts:change-plan',
+  start_bulk_deferral: 'accounts:change-plan',
+  undo_bulk_deferral: 'accounts:change-plan',
 };
 
 /**
@@ -43,12 +45,13 @@ export const APPROVAL_STATUSES: Readonly<Record<ApprovalStatus, readonly Approva
   obsolete: [],
 };
 
-/** The payment or the accounts that a request concerns. */
+/** The payment, the accounts or the bulk deferral that a request concerns. */
 export interface Subject {
   action: ApprovalAction;
   accountId: number | null;
   paymentId: number | null;
   toAccountId: number | null;
+  bulkDeferralId?: number | null;
 }
 
 /**
@@ -144,8 +147,14 @@ export function illegalApprovalMove({ status }: Pick<ApprovalRow, 'status'>, to:
   return illegalMove('A request for approval', status, to, APPROVAL_STATUSES[status]);
 }
 
-export function alreadyPending({ id, payment_id, account_id }: ApprovalRow): AppError {
-  const about = payment_id === null ? `account ${account_id}` : `payment ${payment_id}`;
+export function alreadyPending(row: ApprovalRow): AppError {
+  const { id, payment_id, account_id, bulk_deferral_id } = row;
+  const about =
+    bulk_deferral_id !== null
+      ? `bulk deferral ${bulk_deferral_id}`
+      : payment_id === null
+        ? `account ${account_id}`
+        : `payment ${payment_id}`;
   return new AppError(
     'DUPLICATE_ENTRY',
     `The request for approval ${id} about ${about} is pending. Approve, reject or withdraw it first.`,
@@ -221,6 +230,11 @@ export function isRequester(row: Pick<ApprovalRow, 'requested_by' | 'api_key_id'
 export function accountIdOf({ id, account_id: accountId }: ApprovalRow): number {
   if (accountId === null) throw new Error(`The request ${id} has no account.`);
   return accountId;
+}
+
+export function bulkDeferralIdOf({ id, bulk_deferral_id: bulkDeferralId }: ApprovalRow): number {
+  if (bulkDeferralId === null) throw new Error(`The request ${id} has no bulk deferral.`);
+  return bulkDeferralId;
 }
 
 export function paymentIdOf({ id, payment_id: paymentId }: ApprovalRow): number {

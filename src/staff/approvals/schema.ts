@@ -66,15 +66,20 @@ export const Approval = Type.Object(
         'The statuses to which the caller may change the request: `approved` and `rejected` with `approvals:decide` and the permission of ' +
         'the action, except for the requester; `withdrawn` for the requester. Empty if the request has ended.',
     }),
-    accountId: Nullable(Type.Integer({ description: 'Null for an unmatched payment.' })),
+    accountId: Nullable(
+      Type.Integer({ description: 'Null for an unmatched payment, and for a bulk deferral.' }),
+    ),
     accountNumber: Nullable(Type.String()),
     customerName: Nullable(Type.String()),
     paymentId: Nullable(Type.Integer()),
+    bulkDeferralId: Nullable(
+      Type.Integer({ description: 'The bulk deferral that would be started or undone.' }),
+    ),
     toAccountId: Nullable(Type.Integer({ description: 'The account that receives the credit.' })),
     toAccountNumber: Nullable(Type.String()),
     amount: Type.Number({
       description:
-        'The amount of the payment or credit. For a write-off or cancellation: the unpaid balance of the account. For a change of the plan: by how much the price changes or, if it stays, the unpaid balance. In units of the currency.',
+        'The amount of the payment or credit. For a write-off or cancellation: the unpaid balance of the account. For a change of the plan: by how much the price changes or, if it stays, the unpaid balance. For a bulk deferral: the sum of the unpaid balances. In units of the currency.',
     }),
     countedAmount: Type.Number({
       description:
@@ -121,6 +126,7 @@ export const Approval = Type.Object(
         accountNumber: 'ACC10000012',
         customerName: 'Wanjiru Kamau',
         paymentId: 1,
+        bulkDeferralId: null,
         toAccountId: null,
         toAccountNumber: null,
         amount: 20_400,
@@ -169,6 +175,7 @@ export const approvalList = defineList(
     status: { kind: 'enum', column: 'r.status', values: STATUSES },
     accountId: { kind: 'id', column: 'r.account_id', nullable: true },
     paymentId: { kind: 'id', column: 'r.payment_id', nullable: true },
+    bulkDeferralId: { kind: 'id', column: 'r.bulk_deferral_id', nullable: true },
     amount: { kind: 'money', column: 'r.amount_minor' },
     requestedByUserId: { kind: 'id', column: 'r.requested_by', nullable: true },
     endedAt: { kind: 'timestamp', column: 'r.ended_at', nullable: true },

@@ -50,7 +50,7 @@ export interface NewApprovalRow extends Subject {
   apiKeyId: number | null;
 }
 
-/** @returns the id of the new request; undefined if a request for the same payment or account is pending. */
+/** @returns the id of the new request; undefined if a request for the same payment, account or bulk deferral is pending. */
 export async function insertApproval(tx: Tx, request: NewApprovalRow): Promise<number | undefined> {
   const inserted = await tx
     .insertInto('approvals')
@@ -59,6 +59,7 @@ export async function insertApproval(tx: Tx, request: NewApprovalRow): Promise<n
       account_id: request.accountId,
       payment_id: request.paymentId,
       to_account_id: request.toAccountId,
+      bulk_deferral_id: request.bulkDeferralId ?? null,
       amount_minor: request.amountMinor,
       counted_minor: request.countedMinor,
       reason: request.reason,
@@ -75,15 +76,17 @@ export async function insertApproval(tx: Tx, request: NewApprovalRow): Promise<n
   return inserted?.id;
 }
 
-/** The pending request for the same payment or account. */
+/** The pending request for the same payment, account or bulk deferral. */
 export async function findPendingApproval(
   tx: Tx,
-  { paymentId, accountId }: Subject,
+  { paymentId, accountId, bulkDeferralId = null }: Omit<Subject, 'action' | 'toAccountId'>,
 ): Promise<ApprovalRow | undefined> {
   const isSame =
-    paymentId === null
-      ? sql`r.payment_id is null and r.account_id = ${accountId}`
-      : sql`r.payment_id = ${paymentId}`;
+    bulkDeferralId !== null
+      ? sql`r.bulk_deferral_id = ${bulkDeferralId}`
+      : paymentId === null
+        ? sql`r.payment_id is null and r.account_id = ${accountId}`
+        : sql`r.payment_id = ${paymentId}`;
   const { rows } = await sql<ApprovalRow>`${APPROVAL} where r.status = 'pending' and ${isSame}`.execute(tx);
   return rows[0];
 }

@@ -68,6 +68,7 @@ export function toApproval(
     accountNumber: row.account_id === null ? null : formatAccount(row.account_id),
     customerName: row.customer,
     paymentId: row.payment_id,
+    bulkDeferralId: row.bulk_deferral_id,
     toAccountId: row.to_account_id,
     toAccountNumber: row.to_account_id === null ? null : formatAccount(row.to_account_id),
     amount: amountOf(row.amount_minor, currency),

@@ -186,6 +186,22 @@ export interface AccountsCalls {
   listPlanChanges(query?: QueryOf<'listPlanChanges'>, options?: CallOptions): Promise<PageOf<'listPlanChanges'>>;
   /** List the changes of plans: every row, reading page after page. */
   iteratePlanChanges(query?: IterationQueryOf<'listPlanChanges'>, options?: CallOptions): AsyncGenerator<RowOf<'listPlanChanges'>, void, undefined>;
+  /** Preview the deferral of many accounts */
+  prepareBulkDeferral(body: BodyOf<'prepareBulkDeferral'>, options?: RepeatableCallOptions): Promise<DataOf<'prepareBulkDeferral'>>;
+  /** List bulk deferrals */
+  listBulkDeferrals(query?: QueryOf<'listBulkDeferrals'>, options?: CallOptions): Promise<PageOf<'listBulkDeferrals'>>;
+  /** List bulk deferrals: every row, reading page after page. */
+  iterateBulkDeferrals(query?: IterationQueryOf<'listBulkDeferrals'>, options?: CallOptions): AsyncGenerator<RowOf<'listBulkDeferrals'>, void, undefined>;
+  /** Get a bulk deferral and its progress */
+  getBulkDeferral(id: number, query?: NoQuery, options?: CallOptions): Promise<DataOf<'getBulkDeferral'>>;
+  /** List the accounts of a bulk deferral */
+  listBulkDeferral(id: number, query?: QueryOf<'listBulkDeferralAccounts'>, options?: CallOptions): Promise<PageOf<'listBulkDeferralAccounts'>>;
+  /** List the accounts of a bulk deferral: every row, reading page after page. */
+  iterateBulkDeferral(id: number, query?: IterationQueryOf<'listBulkDeferralAccounts'>, options?: CallOptions): AsyncGenerator<RowOf<'listBulkDeferralAccounts'>, void, undefined>;
+  /** Defer the accounts of a preview */
+  confirmBulkDeferral(id: number, options?: RepeatableCallOptions): Promise<DataOf<'confirmBulkDeferral'>>;
+  /** Undo a bulk deferral */
+  undoBulkDeferral(id: number, body: BodyOf<'undoBulkDeferral'>, options?: RepeatableCallOptions): Promise<DataOf<'undoBulkDeferral'>>;
   /** Get what happened with an account */
   getTimeline(id: number, query?: QueryOf<'getAccountTimeline'>, options?: CallOptions): Promise<DataOf<'getAccountTimeline'>>;
   /** Get an account and its latest rows */
@@ -758,6 +774,14 @@ export const OPERATIONS = {
     iteratePlanChangesOfAccount: { method: 'GET', path: '/api/accounts/{id}/plan-changes', hasQuery: true, secured: true, answers: 'rows' },
     listPlanChanges: { method: 'GET', path: '/api/plan-changes', hasQuery: true, secured: true, answers: 'page' },
     iteratePlanChanges: { method: 'GET', path: '/api/plan-changes', hasQuery: true, secured: true, answers: 'rows' },
+    prepareBulkDeferral: { method: 'POST', path: '/api/plan-changes/bulk-deferrals', hasBody: true, takesKey: true, secured: true, answers: 'data' },
+    listBulkDeferrals: { method: 'GET', path: '/api/plan-changes/bulk-deferrals', hasQuery: true, secured: true, answers: 'page' },
+    iterateBulkDeferrals: { method: 'GET', path: '/api/plan-changes/bulk-deferrals', hasQuery: true, secured: true, answers: 'rows' },
+    getBulkDeferral: { method: 'GET', path: '/api/plan-changes/bulk-deferrals/{id}', hasQuery: true, secured: true, answers: 'data' },
+    listBulkDeferral: { method: 'GET', path: '/api/plan-changes/bulk-deferrals/{id}/accounts', hasQuery: true, secured: true, answers: 'page' },
+    iterateBulkDeferral: { method: 'GET', path: '/api/plan-changes/bulk-deferrals/{id}/accounts', hasQuery: true, secured: true, answers: 'rows' },
+    confirmBulkDeferral: { method: 'POST', path: '/api/plan-changes/bulk-deferrals/{id}/confirm', takesKey: true, secured: true, answers: 'data' },
+    undoBulkDeferral: { method: 'POST', path: '/api/plan-changes/bulk-deferrals/{id}/undo', hasBody: true, takesKey: true, secured: true, answers: 'data' },
     getTimeline: { method: 'GET', path: '/api/accounts/{id}/timeline', hasQuery: true, secured: true, answers: 'data' },
     getOverview: { method: 'GET', path: '/api/accounts/{id}/overview', hasQuery: true, secured: true, answers: 'data' },
   },

@@ -37,6 +37,10 @@ export const approvals = {
   'approvals.effect.cancel_account':
     'The sale is undone: the balance is no longer owed, and all that was paid becomes credit.',
   'approvals.effect.change_plan': 'The instalments or the price of the account change from today on.',
+  'approvals.effect.start_bulk_deferral':
+    'The instalments of all these accounts are due later. Accounts that change before are left out.',
+  'approvals.effect.undo_bulk_deferral':
+    'The accounts have their earlier instalments again, unless their plan was changed since.',
   ...approvalActions,
   ...approvalStatuses,
   'approvalFact.paymentStatus': 'Status of the payment',

@@ -8,6 +8,8 @@ export const approvalActions = {
   'approvalAction.write_off_account': 'Write off',
   'approvalAction.cancel_account': 'Cancel sale',
   'approvalAction.change_plan': 'Change plan',
+  'approvalAction.start_bulk_deferral': 'Defer many accounts',
+  'approvalAction.undo_bulk_deferral': 'Undo a bulk deferral',
 } as const;
 
 export const disabledReasons = {

@@ -38,6 +38,10 @@ export const approvals: Record<keyof typeof en, string> = {
   'approvals.effect.cancel_account':
     'Mauzo yanatenguliwa: deni halidaiwi tena, na yote yaliyolipwa yanakuwa salio la ziada.',
   'approvals.effect.change_plan': 'Awamu au bei ya akaunti inabadilika kuanzia leo.',
+  'approvals.effect.start_bulk_deferral':
+    'Awamu za akaunti hizi zote zinadaiwa baadaye. Akaunti zinazobadilika kabla ya hapo zinaachwa.',
+  'approvals.effect.undo_bulk_deferral':
+    'Akaunti zinarudi kwenye awamu za awali, isipokuwa ambazo mpango wake umebadilishwa baadaye.',
   ...approvalActions,
   ...approvalStatuses,
   'approvalFact.paymentStatus': 'Hali ya malipo',

@@ -9,6 +9,8 @@ export const approvalActions: Record<keyof typeof en.approvalActions, string> = 
   'approvalAction.write_off_account': 'Futa deni vitabuni',
   'approvalAction.cancel_account': 'Tengua mauzo',
   'approvalAction.change_plan': 'Badilisha mpango',
+  'approvalAction.start_bulk_deferral': 'Ahirisha akaunti nyingi',
+  'approvalAction.undo_bulk_deferral': 'Tengua uahirishaji wa pamoja',
 };
 
 export const disabledReasons: Record<keyof typeof en.disabledReasons, string> = {

@@ -28,6 +28,8 @@ const ACTIONS: Record<Approval['action'], true> = {
   write_off_account: true,
   cancel_account: true,
   change_plan: true,
+  start_bulk_deferral: true,
+  undo_bulk_deferral: true,
 };
 
 /** The requests that wait for approval, and earlier requests with their outcome. */

@@ -38,6 +38,7 @@ const PAGES: Record<Exclude<Resource, Unaudited>, ResourcePage | null> = {
   account: detail('/accounts', 'accounts:read'),
   api_key: dialog('/api-keys', 'api-keys:administer'),
   approval: dialog('/approvals', 'approvals:read'),
+  bulk_deferral: detail('/plan-changes/many', 'accounts:read'),
   cash_count: null,
   cash_handover: null,
   cash_settlement: null,

@@ -1,0 +1,92 @@
+import type {
+  AccountStatus,
+  BulkDeferralProblem,
+  BulkDeferralState,
+  BulkDeferralStatus,
+} from '../../core/database/tables.ts';
+import { type AppError, illegalMove } from '../../core/http/errors.ts';
+
+/** The statuses of a bulk deferral: whether a job works on it, and the next statuses for which a user can ask. */
+const STATUSES = {
+  previewing: { hasJob: true, next: [] },
+  draft: { hasJob: false, next: ['running'] },
+  expired: { hasJob: false, next: [] },
+  running: { hasJob: true, next: [] },
+  done: { hasJob: false, next: ['undoing'] },
+  undoing: { hasJob: true, next: [] },
+  undone: { hasJob: false, next: [] },
+  failed: { hasJob: false, next: [] },
+} as const satisfies Record<
+  BulkDeferralStatus,
+  { hasJob: boolean; next: readonly ('running' | 'undoing')[] }
+>;
+
+export const BULK_DEFERRAL_STATUSES = Object.keys(STATUSES) as BulkDeferralStatus[];
+export const STATUSES_WITH_JOB = BULK_DEFERRAL_STATUSES.filter((status) => STATUSES[status].hasJob);
+
+export const BULK_DEFERRAL_STATES = [
+  'selected',
+  'refused',
+  'waiting',
+  'deferred',
+  'skipped',
+  'undone',
+  'not_undone',
+] as const satisfies readonly BulkDeferralState[];
+
+export const BULK_DEFERRAL_PROBLEMS = [
+  'status',
+  'plan_changed',
+  'money_posted',
+  'not_possible',
+  'later_change',
+  'already_undone',
+  'ended_early',
+] as const satisfies readonly BulkDeferralProblem[];
+
+export type CountsByState = Partial<Record<BulkDeferralState, number>>;
+
+/** The statuses for which a user can ask now. */
+export function nextStatuses(
+  status: BulkDeferralStatus,
+  { waiting = 0, deferred = 0 }: CountsByState,
+): ('running' | 'undoing')[] {
+  return STATUSES[status].next.filter((next) => (next === 'running' ? waiting : deferred) > 0);
+}
+
+/** @throws AppError VALIDATION_ERROR if the status does not allow the work. */
+export function checkMove(from: BulkDeferralStatus, to: 'running' | 'undoing'): void {
+  const allowed: readonly BulkDeferralStatus[] = STATUSES[from].next;
+  if (!allowed.includes(to)) throw illegalMove('A bulk deferral', from, to, allowed);
+}
+
+/** Why an account was left out, as a code and as a text. */
+export interface Problem {
+  code: BulkDeferralProblem;
+  text: string;
+}
+
+export function statusProblemOf(status: AccountStatus): Problem {
+  return { code: 'status', text: `the account is ${status}` };
+}
+
+/** The problem of a change of a plan that was refused. */
+export function problemOf(refusal: AppError): Problem {
+  const { fields = [] } = refusal.details as { fields?: { path: string; message: string }[] };
+  const text = fields.map(({ path, message }) => `${path} ${message}`).join('; ') || refusal.message;
+  const has = (path: string) => fields.some((field) => field.path === path);
+  if (has('confirm.version')) return { code: 'plan_changed', text: 'the plan has changed since the preview' };
+  if (has('confirm.paid'))
+    return {
+      code: 'money_posted',
+      text: 'the sum paid, which the effect depends on, has changed since the preview',
+    };
+  return { code: 'not_possible', text };
+}
+
+/** Why a change cannot be undone. @param inEffect - the ids of the changes of the account that are not undone. */
+export function problemOfUndo(changeId: number, inEffect: readonly number[]): Problem {
+  return inEffect.includes(changeId)
+    ? { code: 'later_change', text: 'a later change of the plan would have to be undone first' }
+    : { code: 'already_undone', text: 'the deferral of the account is already undone' };
+}

@@ -1,0 +1,84 @@
+import { amountOf, type Context, type Currency } from '../../core/context.ts';
+import type { Db } from '../../core/database/db.ts';
+import { notFound } from '../../core/http/errors.ts';
+import { needsApproval } from '../../staff/approvals/rules.ts';
+import { formatAccountNumber } from '../account-number-rules.ts';
+import { nextStatuses } from './rules.ts';
+import { countProblems, findBulkDeferral, type ListedAccount, type ListedBulkDeferral } from './store.ts';
+
+type ViewContext = Pick<Context, 'config' | 'currency'>;
+
+export function toBulkDeferral(row: ListedBulkDeferral, { config, currency }: ViewContext) {
+  const { counts, body } = row;
+  const amount = (minor: number | null) => (minor === null ? null : amountOf(minor, currency));
+  return {
+    id: row.id,
+    status: row.status,
+    allowedMoves: row.pending_approval_id === null ? nextStatuses(row.status, counts) : [],
+    filter: row.filter,
+    from: body.from,
+    periods: body.periods ?? null,
+    days: body.days ?? null,
+    arrears: body.arrears === 'behind' ? ('behind' as const) : ('stay' as const),
+    reason: body.reason,
+    reasonCode: body.reasonCode ?? null,
+    preparedOn: row.prepared_on,
+    currency: currency.code,
+    selectedCount: row.selected_count,
+    deferrableCount: row.deferrable_count,
+    balance: amount(row.balance_minor),
+    arrearsMoved: amount(row.arrears_moved_minor),
+    counts: {
+      selected: counts.selected ?? 0,
+      refused: counts.refused ?? 0,
+      waiting: counts.waiting ?? 0,
+      deferred: counts.deferred ?? 0,
+      skipped: counts.skipped ?? 0,
+      undone: counts.undone ?? 0,
+      notUndone: counts.not_undone ?? 0,
+    },
+    needsApproval: needsApproval(config, BigInt(row.balance_minor ?? 0)),
+    pendingApprovalId: row.pending_approval_id,
+    approvalId: row.approval_id,
+    createdBy: row.creator,
+    actor: row.actor,
+    undoReason: row.undo_reason,
+    failure: row.failure,
+    startedAt: row.started_at,
+    endedAt: row.ended_at,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+/** @throws AppError NOT_FOUND. */
+export async function getBulkDeferral(db: Db, id: number): Promise<ListedBulkDeferral> {
+  const row = await findBulkDeferral(db, id);
+  if (!row) throw notFound('bulk_deferral', id);
+  return row;
+}
+
+/** @throws AppError NOT_FOUND. */
+export async function showBulkDeferral({ db, ...context }: ViewContext & { db: Db }, id: number) {
+  const row = await getBulkDeferral(db, id);
+  const problems = await countProblems(db, id);
+  return {
+    ...toBulkDeferral(row, context),
+    problems: problems.map(({ ids, ...problem }) => ({ ...problem, accountIds: ids })),
+  };
+}
+
+export function toSelectedAccount(row: ListedAccount, currency: Currency) {
+  const amount = (minor: number | null) => (minor === null ? null : amountOf(minor, currency));
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    accountNumber: formatAccountNumber(row.account_id),
+    customerName: row.customer,
+    state: row.state,
+    balance: amount(row.balance_minor),
+    arrearsMoved: amount(row.arrears_moved_minor),
+    problem: row.problem === null ? null : { code: row.problem, text: row.problem_text ?? '' },
+    changeId: row.change_id,
+  };
+}

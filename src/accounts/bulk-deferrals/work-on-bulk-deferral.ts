@@ -1,0 +1,206 @@
+import { type Actor, amountOf, type Context } from '../../core/context.ts';
+import type { Tx } from '../../core/database/db.ts';
+import { inSnapshot, inTransaction } from '../../core/database/transactions.ts';
+import { AppError } from '../../core/http/errors.ts';
+import type { Log } from '../../core/log.ts';
+import { maxMinor } from '../../core/values/money.ts';
+import { type Attempt, addJob, jobOf } from '../../platform/jobs/queue.ts';
+import { apiKeyActor } from '../../staff/api-keys/rules.ts';
+import { getApiKey } from '../../staff/api-keys/store.ts';
+import { getApproval } from '../../staff/approvals/commands.ts';
+import { actorOfJob } from '../../staff/users/view.ts';
+import type { AccountRow } from '../ledger/rules.ts';
+import { lockAccounts } from '../ledger/store.ts';
+import { applyChange, type Effect, effectOf } from '../plan-changes/change-plan.ts';
+import { statusProblem } from '../plan-changes/request-rules.ts';
+import type { NewPlanChange } from '../plan-changes/schema.ts';
+import { BULK_DEFERRAL_TASK, endWork, failWork } from './commands.ts';
+import { type Problem, problemOf, problemOfUndo, statusProblemOf } from './rules.ts';
+import {
+  type BulkDeferralRow,
+  findAccounts,
+  findBulkDeferral,
+  findNextAccounts,
+  lockBulkDeferral,
+  lockSelectedAccount,
+  type Previewed,
+  type SelectedAccountRow,
+  setAccountState,
+  setPreviewed,
+  storePreviewed,
+} from './store.ts';
+
+// Each account is changed in a transaction of its own, so that its payments wait only for a moment. The state of the account changes in
+// the same transaction, so the work can stop at any time, and continues with the next account.
+
+const PREVIEWED_PER_STEP = 100;
+const CHANGED_PER_STEP = 20;
+
+/** Works on a bulk deferral for at most `bulkDeferralTurnMs`. The rest follows in the next turn. */
+export async function workOnBulkDeferral(
+  context: Context,
+  log: Log,
+  id: number,
+  { isLast, signal }: Attempt,
+): Promise<void> {
+  const turn = AbortSignal.any([signal, AbortSignal.timeout(context.config.limits.bulkDeferralTurnMs)]);
+  try {
+    while (!turn.aborted) if (!(await takeStep(context, id))) return;
+  } catch (error) {
+    log.error({ err: error, bulkDeferral: id }, 'the work on a bulk deferral failed');
+    if (isLast) await failWork(context, id, 'The work failed. The reason is in the log.');
+    throw error;
+  }
+  await addJob(context.db, jobOf(BULK_DEFERRAL_TASK, id));
+}
+
+/** @returns false if the work is complete. */
+async function takeStep(context: Context, id: number): Promise<boolean> {
+  const row = await findBulkDeferral(context.db, id);
+  switch (row?.status) {
+    case 'previewing':
+      return previewNext(context, row);
+    case 'running':
+      return changeNext(context, row, { from: 'waiting', to: 'done', change: deferAccount });
+    case 'undoing':
+      return changeNext(context, row, { from: 'deferred', to: 'undone', change: undoAccount });
+    default:
+      return false;
+  }
+}
+
+async function previewNext(context: Context, row: BulkDeferralRow): Promise<boolean> {
+  const { db } = context;
+  const selected = await findNextAccounts(db, row.id, 'selected', PREVIEWED_PER_STEP);
+  if (selected.length === 0) {
+    await inTransaction(db, async (tx) => {
+      const locked = await lockBulkDeferral(tx, row.id);
+      if (locked?.status === 'previewing') await setPreviewed(tx, row.id);
+    });
+    return false;
+  }
+  const previewed = await inSnapshot(db, async (tx) => {
+    const accounts = await findAccounts(
+      tx,
+      selected.map(({ account_id }) => account_id),
+    );
+    return Promise.all(
+      selected.map(({ id, account_id }) => preview(tx, context, row, id, accounts.get(account_id))),
+    );
+  });
+  await storePreviewed(db, row.id, previewed);
+  return true;
+}
+
+async function preview(
+  tx: Tx,
+  context: Context,
+  { body }: BulkDeferralRow,
+  id: number,
+  account: AccountRow | undefined,
+): Promise<Previewed> {
+  if (!account) throw new Error(`An account of the bulk deferral does not exist.`);
+  const effect = await effectOrProblem(tx, context, account, body);
+  if ('code' in effect) return { id, state: 'refused', problem: effect.code, problem_text: effect.text };
+  return {
+    id,
+    state: 'waiting',
+    plan_version: account.plan_version,
+    paid_minor: account.paid_minor,
+    balance_minor: maxMinor(BigInt(account.total_minor) - BigInt(account.paid_minor), 0n),
+    arrears_moved_minor: effect.arrearsMovedMinor,
+  };
+}
+
+async function effectOrProblem(
+  tx: Tx,
+  context: Context,
+  account: AccountRow,
+  body: NewPlanChange,
+): Promise<Effect | Problem> {
+  if (statusProblem(body.kind, account.status)) return statusProblemOf(account.status);
+  try {
+    return await effectOf(tx, context, account, body);
+  } catch (error) {
+    if (error instanceof AppError) return problemOf(error);
+    throw error;
+  }
+}
+
+/** Changes an account that the transaction has locked. */
+type ChangeAccount = (
+  tx: Tx,
+  context: Context,
+  actor: Actor,
+  change: { row: BulkDeferralRow; selected: SelectedAccountRow; account: AccountRow },
+) => Promise<void>;
+
+interface Work {
+  /** The state of the accounts that are not yet changed. */
+  from: 'waiting' | 'deferred';
+  to: 'done' | 'undone';
+  change: ChangeAccount;
+}
+
+async function changeNext(
+  context: Context,
+  row: BulkDeferralRow,
+  { from, to, change }: Work,
+): Promise<boolean> {
+  const { db } = context;
+  const actor = await actorOfWork(context, row);
+  const next = await findNextAccounts(db, row.id, from, CHANGED_PER_STEP);
+  for (const { id, account_id, ...columns } of next)
+    await inTransaction(db, async (tx) => {
+      const account = (await lockAccounts(tx, [account_id])).get(account_id);
+      const selected = await lockSelectedAccount(tx, { id, account_id, ...columns }, from);
+      if (account && selected) await change(tx, context, actor, { row, selected, account });
+    });
+  if (next.length > 0) return true;
+  await inTransaction(db, async (tx) => {
+    const locked = await lockBulkDeferral(tx, row.id);
+    if (locked?.status === row.status) await endWork(tx, actor, locked, to);
+  });
+  return false;
+}
+
+const deferAccount: ChangeAccount = async (tx, context, actor, { row, selected, account }) => {
+  const confirm = {
+    version: selected.plan_version ?? 0,
+    paid: amountOf(selected.paid_minor ?? 0, context.currency),
+  };
+  const body = { ...row.body, confirm };
+  const effect = await effectOrProblem(tx, context, account, body);
+  if ('code' in effect) return setAccountState(tx, selected, 'skipped', { problem: effect });
+  const { id } = await applyChange(tx, context, actor, account, { body, effect, bulkDeferralId: row.id });
+  await setAccountState(tx, selected, 'deferred', { changeId: id });
+};
+
+const undoAccount: ChangeAccount = async (tx, context, actor, { row, selected, account }) => {
+  const body = {
+    kind: 'undo' as const,
+    reason: row.undo_reason ?? '',
+    confirm: { version: account.plan_version },
+  };
+  const effect = await effectOrProblem(tx, context, account, body);
+  const changeId = selected.change_id ?? 0;
+  if ('code' in effect) return setAccountState(tx, selected, 'not_undone', { problem: effect });
+  if (effect.undoes !== changeId) {
+    const problem = problemOfUndo(
+      changeId,
+      effect.inEffect.map(({ id }) => id),
+    );
+    return setAccountState(tx, selected, 'not_undone', { problem });
+  }
+  await applyChange(tx, context, actor, account, { body, effect, bulkDeferralId: row.id });
+  await setAccountState(tx, selected, 'undone');
+};
+
+/** The user or the API key that confirmed the work, or the user who approved it. */
+async function actorOfWork({ db }: Pick<Context, 'db'>, row: BulkDeferralRow): Promise<Actor> {
+  const { actor_user_id: userId, api_key_id: keyId, approval_id: approvalId } = row;
+  const actor = keyId === null ? await actorOfJob(db, userId) : apiKeyActor(await getApiKey(db, keyId), null);
+  if (approvalId === null) return actor;
+  const { id, requester } = await getApproval(db, approvalId);
+  return { ...actor, approval: { id, requestedBy: requester } };
+}
