@@ -1,27 +1,39 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { sql } from 'kysely';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { queueUnfinishedBulkDeferrals } from '../../src/accounts/bulk-deferrals/commands.ts';
+import { workOnBulkDeferral } from '../../src/accounts/bulk-deferrals/work-on-bulk-deferral.ts';
 import type { PlainDate } from '../../src/core/values/dates.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
   accountNow,
   dataOf,
+  move,
   newAccount,
+  newApiKey,
   newCustomer,
   pay,
+  runJobs,
   setToday,
+  useInstance,
   useService,
+  wrongFields,
 } from '../support/harness.ts';
 import type { Answer } from '../support/http.ts';
 import { useQueuedJobs } from '../support/queued-jobs.ts';
 
 const DAY = '2026-11-02' as PlainDate;
-const service = useService();
+const NEXT_DAY = '2026-11-03' as PlainDate;
+const service = useService({ PLAN_CHANGE_REASONS: 'harvest', MAX_DEFERRED_DAYS: '60' });
+const limited = useInstance(service, { APPROVAL_LIMIT: '30000' });
 const runQueue = useQueuedJobs(service);
 
-beforeAll(() => setToday(service, DAY));
+beforeEach(() => setToday(service, DAY));
+afterAll(() => expectBooksToBalance(service.context));
 
 type Data = Answer['body'];
 
 const PATH = '/plan-changes/bulk-deferrals';
+const TOTAL = 22_800; // of the weekly demo plan, whose instalments are due from 9 November on
 
 let regions = 0;
 
@@ -39,11 +51,23 @@ async function region(count: number, fields: object = {}) {
 
 const DEFERRAL = { from: '2026-11-09', periods: 4, reason: 'The harvest was lost' };
 
+const post = (path: string, body?: object, options = {}) =>
+  service.call('POST', `${PATH}${path}`, body, options);
 const now = (id: number): Promise<Data> => dataOf(service.call('GET', `${PATH}/${id}`));
+const confirm = (id: number) => post(`/${id}/confirm`);
+const undo = (id: number) => post(`/${id}/undo`, { reason: 'The wrong region' });
+const accountsOf = (id: number, query = ''): Promise<Data[]> =>
+  dataOf(service.call('GET', `${PATH}/${id}/accounts?sort=accountId:asc${query}`));
+const changesOf = (id: number): Promise<Data[]> =>
+  dataOf(service.call('GET', `/accounts/${id}/plan-changes?sort=id:asc`));
+const scheduleOf = async (id: number) =>
+  (await dataOf(service.call('GET', `/accounts/${id}/schedule`))).items;
+const versionsOf = (ids: number[]) =>
+  Promise.all(ids.map(async (id) => (await accountNow(service, id)).planVersion));
 
 /** The preview of a deferral. */
 async function preview(filter: object, fields: object = {}): Promise<Data> {
-  const { id } = await dataOf(service.call('POST', PATH, { ...DEFERRAL, filter, ...fields }), 201);
+  const { id } = await dataOf(post('', { ...DEFERRAL, filter, ...fields }), 201);
   await runQueue();
   return now(id);
 }
@@ -51,36 +75,510 @@ async function preview(filter: object, fields: object = {}): Promise<Data> {
 /** Defers the accounts. */
 async function defer(filter: object, fields: object = {}): Promise<Data> {
   const { id } = await preview(filter, fields);
-  await dataOf(service.call('POST', `${PATH}/${id}/confirm`));
+  await dataOf(confirm(id));
   await runQueue();
   return now(id);
 }
 
-describe('a bulk deferral', () => {
-  it('is previewed with its totals, and changes no account before it is confirmed', async () => {
+/** Changes the plan of one account. */
+async function change(id: number, body: object): Promise<Data> {
+  const { version, paid } = await dataOf(service.call('POST', `/accounts/${id}/plan-changes`, body));
+  const confirmed = { reason: 'a test', ...body, confirm: { version, paid } };
+  return dataOf(service.call('POST', `/accounts/${id}/plan-changes`, confirmed), 201);
+}
+
+describe('the preview of a bulk deferral', () => {
+  it('has the totals of its accounts, and changes none of them', async () => {
     const { filter, ids } = await region(3);
-    const shown = await preview(filter);
+    await pay(service, ids[0] ?? 0, 2_400);
+    const started = await dataOf(post('', { ...DEFERRAL, filter, reasonCode: 'harvest' }), 201);
+    expect(started).toMatchObject({
+      ...{ status: 'previewing', allowedMoves: [], selectedCount: 3, deferrableCount: null, balance: null },
+      counts: { selected: 3, waiting: 0 },
+    });
+    await runQueue();
+    const shown = await now(started.id);
     expect(shown).toMatchObject({
       ...{ status: 'draft', allowedMoves: ['running'], filter, ...DEFERRAL, arrears: 'stay', days: null },
-      ...{ preparedOn: DAY, selectedCount: 3, deferrableCount: 3, balance: 3 * 22_800, arrearsMoved: 0 },
+      ...{ preparedOn: DAY, selectedCount: 3, deferrableCount: 3, balance: 3 * TOTAL - 2_400 },
+      ...{ arrearsMoved: 0, reasonCode: 'harvest', needsApproval: false, createdBy: 'admin@example.com' },
       counts: { selected: 0, refused: 0, waiting: 3, deferred: 0, skipped: 0 },
       problems: [],
     });
-    for (const id of ids) expect(await accountNow(service, id)).toMatchObject({ planVersion: 0 });
+    expect(await versionsOf(ids)).toEqual([0, 0, 0]);
+    expect(await accountsOf(shown.id)).toMatchObject([
+      { accountId: ids[0], state: 'waiting', balance: TOTAL - 2_400, problem: null, changeId: null },
+      { accountId: ids[1], state: 'waiting', balance: TOTAL },
+      { accountId: ids[2], state: 'waiting' },
+    ]);
+    const [listed] = await dataOf(service.call('GET', `${PATH}?sort=id:desc&limit=1`));
+    const { problems: _, ...withoutProblems } = shown;
+    expect(listed).toEqual(withoutProblems);
   });
 
-  it('defers each of its accounts once', async () => {
+  it('names the accounts that cannot be deferred, by reason', async () => {
+    const { filter, ids } = await region(4);
+    const [cancelled = 0, completed = 0, deferred = 0, fit = 0] = ids;
+    await move(service, cancelled, 'cancelled');
+    await pay(service, completed, TOTAL);
+    await change(deferred, { kind: 'deferral', from: '2026-11-09', days: 50 });
+    const shown = await preview(filter);
+    expect(shown).toMatchObject({ selectedCount: 4, deferrableCount: 1, balance: TOTAL });
+    expect(shown.counts).toMatchObject({ refused: 3, waiting: 1 });
+    expect(shown.problems).toEqual([
+      {
+        state: 'refused',
+        code: 'status',
+        text: 'the account is cancelled',
+        count: 1,
+        accountIds: [cancelled],
+      },
+      {
+        state: 'refused',
+        code: 'status',
+        text: 'the account is completed',
+        count: 1,
+        accountIds: [completed],
+      },
+      {
+        ...{ state: 'refused', code: 'not_possible', count: 1, accountIds: [deferred] },
+        text: expect.stringMatching(/^periods would defer .* at most 60 are possible/),
+      },
+    ]);
+    expect(await accountsOf(shown.id, '&filter[state]=waiting')).toMatchObject([{ accountId: fit }]);
+    expect(await accountsOf(shown.id, '&filter[problem]=status')).toHaveLength(2);
+  });
+
+  it('selects the accounts by the filters of the list of accounts', async () => {
     const { filter, ids } = await region(3);
-    await pay(service, ids[1] ?? 0, 2_400);
-    const done = await defer(filter);
-    expect(done).toMatchObject({ status: 'done', counts: { waiting: 0, deferred: 3, skipped: 0 } });
+    const [first = 0, second = 0, third = 0] = ids;
+    await move(service, first, 'suspended');
+    await pay(service, second, 10_000);
+    const selected = async (more: object) => {
+      const { id } = await preview({ ...filter, ...more });
+      return (await accountsOf(id)).map(({ accountId }) => accountId);
+    };
+    expect(await selected({ status: { in: ['suspended', 'defaulted'] } })).toEqual([first]);
+    expect(await selected({ status: { eq: 'active' }, balance: { gte: TOTAL } })).toEqual([third]);
+    expect(await selected({ productId: { eq: 1 }, payplanId: { in: [2, 3] } })).toEqual(ids);
+    expect(await selected({ employeeId: { isnull: true } })).toEqual(ids);
+    expect(await selected({ paid: { gt: 0 }, nextDueDate: { gt: DAY } })).toEqual([second]);
+  });
+
+  it('keeps its accounts, also if others match the filter later', async () => {
+    const { filter, ids } = await region(2);
+    const { id } = await preview({ ...filter, status: { eq: 'active' } });
+    const { id: customerId } = await newCustomer(service, { metadata: filter.customerMetadata });
+    const { id: newer } = await newAccount(service, { customerId });
+    await move(service, ids[0] ?? 0, 'suspended');
+    await dataOf(confirm(id));
+    await runQueue();
+    expect(await versionsOf([...ids, newer])).toEqual([1, 1, 0]);
+  });
+
+  const body = { ...DEFERRAL, filter: { status: { eq: 'active' } } };
+  it.each([
+    ['without a filter', { ...body, filter: {} }, ['filter']],
+    ['with an unknown field', { ...body, filter: { colour: { eq: 'red' } } }, ['filter.colour']],
+    ['with an unknown operator', { ...body, filter: { productId: { like: 1 } } }, ['filter.productId.like']],
+    [
+      'with a value of another type',
+      { ...body, filter: { productId: { eq: 'x' } } },
+      ['filter.productId.eq'],
+    ],
+    ['with too many decimals', { ...body, filter: { balance: { gt: 0.001 } } }, ['filter.balance']],
+    [
+      'with a date that does not exist',
+      { ...body, filter: { nextDueDate: { eq: '2026-02-30' } } },
+      ['filter.nextDueDate.eq'],
+    ],
+    ['whose filter selects no account', { ...body, filter: { productId: { eq: 999 } } }, ['filter']],
+    ['that defers from today', { ...body, from: DAY }, ['from']],
+    ['with periods and days', { ...body, days: 7 }, ['days']],
+    ['without periods and days', { ...body, periods: undefined }, ['periods']],
+    ['without a reason', { ...body, reason: undefined }, ['reason']],
+    ['with an unknown reason code', { ...body, reasonCode: 'none' }, ['reasonCode']],
+    ['that spreads arrears', { ...body, arrears: 'move' }, ['arrears']],
+  ])('is refused %s', async (_what, sent, fields) => {
+    await newAccount(service);
+    expect(wrongFields(await post('', sent))).toEqual(fields);
+  });
+
+  it('can be confirmed only on its day, and is deleted after it, with its totals kept', async () => {
+    const { filter, ids } = await region(2);
+    const { id } = await preview(filter);
+    setToday(service, NEXT_DAY);
+    expect(wrongFields(await confirm(id))).toEqual(['id']);
+    await runJobs(service);
+    expect(await now(id)).toMatchObject({
+      ...{ status: 'expired', allowedMoves: [], selectedCount: 2, deferrableCount: 2, balance: 2 * TOTAL },
+      counts: { waiting: 0 },
+    });
+    expect((await confirm(id)).status).toBe(400);
+    expect(await accountsOf(id)).toEqual([]);
+    expect(await versionsOf(ids)).toEqual([0, 0]);
+  });
+
+  it('that was not computed on its day expires, too', async () => {
+    const { filter } = await region(1);
+    const { id } = await dataOf(post('', { ...DEFERRAL, filter }), 201);
+    setToday(service, NEXT_DAY);
+    await runQueue();
+    await runJobs(service);
+    expect(await now(id)).toMatchObject({ status: 'expired', deferrableCount: null });
+  });
+
+  it('that found no account that can be deferred cannot be confirmed', async () => {
+    const { filter, ids } = await region(1);
+    await move(service, ids[0] ?? 0, 'cancelled');
+    const { id, allowedMoves } = await preview(filter);
+    expect(allowedMoves).toEqual([]);
+    expect(wrongFields(await confirm(id))).toEqual(['id']);
+  });
+});
+
+describe('a confirmed bulk deferral', () => {
+  it('defers each of its accounts once, like a deferral of one account', async () => {
+    const { filter, ids } = await region(3);
+    const single = await newAccount(service);
+    await change(single.id, { kind: 'deferral', ...DEFERRAL });
+    const expected = await accountNow(service, single.id);
+    const schedule = await scheduleOf(single.id);
+    const done = await defer(filter, { reasonCode: 'harvest' });
+    expect(done).toMatchObject({
+      ...{ status: 'done', allowedMoves: ['undoing'], actor: 'admin@example.com', failure: null },
+      counts: { waiting: 0, deferred: 3, skipped: 0 },
+    });
     for (const accountId of ids) {
-      expect(await accountNow(service, accountId)).toMatchObject({ planVersion: 1 });
-      const [change] = await dataOf(service.call('GET', `/accounts/${accountId}/plan-changes`));
-      expect(change).toMatchObject({
-        ...{ kind: 'deferral', reason: DEFERRAL.reason, bulkDeferralId: done.id, actor: 'admin@example.com' },
+      const { nextDueDate, total, restructured } = expected;
+      expect(await accountNow(service, accountId)).toMatchObject({
+        ...{ planVersion: 1, nextDueDate, total, restructured },
       });
+      expect(await scheduleOf(accountId)).toEqual(schedule);
+      const changes = await changesOf(accountId);
+      expect(changes).toMatchObject([
+        {
+          ...{ kind: 'deferral', reason: DEFERRAL.reason, reasonCode: 'harvest', effectiveOn: DAY },
+          ...{ bulkDeferralId: done.id, actor: 'admin@example.com', approvalId: null },
+        },
+      ]);
     }
-    await expectBooksToBalance(service.context);
+    expect(await dataOf(service.call('GET', `/plan-changes?filter[bulkDeferralId]=${done.id}`))).toHaveLength(
+      3,
+    );
+    const entries = await dataOf(
+      service.call('GET', `/audit?filter[resource]=bulk_deferral&filter[resourceId]=${done.id}&sort=id:asc`),
+    );
+    expect(entries).toMatchObject([
+      { action: 'bulk_deferral.start', actor: 'admin@example.com', after: { accountCount: 3 } },
+      { action: 'bulk_deferral.end', after: { changedCount: 3, skippedCount: 0 } },
+    ]);
+    expect((await confirm(done.id)).status).toBe(400);
+  });
+
+  it('moves the arrears of late accounts to the end', async () => {
+    setToday(service, '2026-10-01');
+    const { filter, ids } = await region(2);
+    for (const id of ids) await pay(service, id, 2_400);
+    setToday(service, DAY);
+    expect(await accountNow(service, ids[0] ?? 0)).toMatchObject({ daysPastDue: 18, arrears: 1_200 });
+    const shown = await preview(filter, { arrears: 'behind' });
+    expect(shown).toMatchObject({ arrearsMoved: 2_400, arrears: 'behind' });
+    await dataOf(confirm(shown.id));
+    await runQueue();
+    expect(await accountNow(service, ids[0] ?? 0)).toMatchObject({ daysPastDue: 0, arrears: 0 });
+  });
+
+  it('skips an account that was changed since the preview', async () => {
+    const { filter, ids } = await region(2);
+    const [changed = 0] = ids;
+    const { id } = await preview(filter);
+    await change(changed, { kind: 'discount', amount: 100 });
+    await dataOf(confirm(id));
+    await runQueue();
+    expect(await now(id)).toMatchObject({
+      ...{ status: 'done', counts: { deferred: 1, skipped: 1 } },
+      problems: [{ state: 'skipped', code: 'plan_changed', count: 1, accountIds: [changed] }],
+    });
+    expect(await changesOf(changed)).toMatchObject([{ kind: 'discount' }]);
+  });
+
+  it('skips an account that has paid since the preview, only if the effect depends on it', async () => {
+    const { filter, ids } = await region(2);
+    const [paying = 0] = ids;
+    const behind = await preview(filter, { arrears: 'behind' });
+    const stay = await preview(filter);
+    await pay(service, paying, 400);
+    await dataOf(confirm(behind.id));
+    await runQueue();
+    expect(await now(behind.id)).toMatchObject({
+      ...{ counts: { deferred: 1, skipped: 1 }, problems: [{ code: 'money_posted', accountIds: [paying] }] },
+    });
+    await dataOf(confirm(stay.id));
+    await runQueue();
+    expect(await now(stay.id)).toMatchObject({
+      ...{ counts: { deferred: 1, skipped: 1 }, problems: [{ code: 'plan_changed', accountIds: [ids[1]] }] },
+    });
+    expect(await versionsOf(ids)).toEqual([1, 1]);
+  });
+
+  it('skips an account that was cancelled since the preview', async () => {
+    const { filter, ids } = await region(2);
+    const { id } = await preview(filter);
+    await move(service, ids[0] ?? 0, 'cancelled');
+    await dataOf(confirm(id));
+    await runQueue();
+    expect(await now(id)).toMatchObject({
+      problems: [
+        { state: 'skipped', code: 'status', text: 'the account is cancelled', accountIds: [ids[0]] },
+      ],
+    });
+  });
+
+  it('skips the accounts that it comes to only after the first date that moves', async () => {
+    const { filter, ids } = await region(2);
+    const { id } = await preview(filter, { from: NEXT_DAY });
+    await dataOf(confirm(id));
+    setToday(service, NEXT_DAY);
+    await runQueue();
+    expect(await now(id)).toMatchObject({
+      counts: { deferred: 0, skipped: 2 },
+      problems: [{ code: 'not_possible', text: expect.stringMatching(/^from must be after 2026-11-03/) }],
+    });
+    expect(await versionsOf(ids)).toEqual([0, 0]);
+  });
+
+  it('is started once by repeated and concurrent confirmations', async () => {
+    const { filter, ids } = await region(2);
+    const { id } = await preview(filter);
+    const key = { headers: { 'idempotency-key': `confirm ${id}` } };
+    const answers = await Promise.all([
+      ...Array.from({ length: 3 }, () => confirm(id)),
+      post(`/${id}/confirm`, undefined, key),
+    ]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400]);
+    await runQueue();
+    expect(await versionsOf(ids)).toEqual([1, 1]);
+  });
+
+  it('keeps the name of the API key that confirmed it', async () => {
+    const { filter, ids } = await region(1);
+    const { id } = await preview(filter);
+    const { key: token } = await newApiKey(service, 'finance', { name: 'Field office' });
+    await dataOf(post(`/${id}/confirm`, undefined, { token }));
+    await runQueue();
+    expect(await changesOf(ids[0] ?? 0)).toMatchObject([{ actor: 'api key Field office' }]);
+    expect(await now(id)).toMatchObject({ actor: 'api key Field office' });
+  });
+
+  it('lets payments of its accounts be posted meanwhile', async () => {
+    const { filter, ids } = await region(10);
+    const { id } = await preview(filter);
+    await dataOf(confirm(id));
+    await Promise.all([runQueue(), ...ids.map((accountId) => pay(service, accountId, 100))]);
+    expect((await now(id)).counts).toMatchObject({ deferred: 10, skipped: 0 });
+    for (const accountId of ids)
+      expect(await accountNow(service, accountId)).toMatchObject({ planVersion: 1, paid: 100 });
+  });
+});
+
+const SILENT = { isLast: false, signal: new AbortController().signal };
+
+describe('the job of a bulk deferral', () => {
+  /** Makes the change of an account fail, as if the process ended before it is committed. */
+  async function failAt(accountId: number): Promise<() => Promise<unknown>> {
+    const { db } = service.context;
+    await sql`
+      create or replace function fail_for_test() returns trigger language plpgsql as $$ begin
+        raise exception 'the process ended'; end $$`.execute(db);
+    await sql`create trigger fail_for_test before insert on plan_changes for each row
+      when (new.account_id = ${sql.lit(accountId)}) execute function fail_for_test()`.execute(db);
+    return () => sql`drop trigger fail_for_test on plan_changes`.execute(db);
+  }
+
+  it('continues with the account at which it ended, and defers each account once', async () => {
+    const { filter, ids } = await region(5);
+    const { id } = await preview(filter);
+    const repair = await failAt(ids[2] ?? 0);
+    await dataOf(confirm(id));
+    await expect(runQueue()).rejects.toThrow('the process ended');
+    expect(await now(id)).toMatchObject({ status: 'running', counts: { deferred: 2, waiting: 3 } });
+    expect(await versionsOf(ids)).toEqual([1, 1, 0, 0, 0]);
+    await repair();
+    const { context, parts } = service;
+    await workOnBulkDeferral(context, parts.log, id, SILENT);
+    expect(await now(id)).toMatchObject({ status: 'done', counts: { deferred: 5, waiting: 0 } });
+    expect(await versionsOf(ids)).toEqual([1, 1, 1, 1, 1]);
+  });
+
+  it('on two instances at once defers each account once', async () => {
+    const { filter, ids } = await region(8);
+    const { id } = await preview(filter);
+    await dataOf(confirm(id));
+    const { context, parts } = service;
+    await Promise.all([1, 2, 3].map(() => workOnBulkDeferral(context, parts.log, id, SILENT)));
+    expect(await now(id)).toMatchObject({ status: 'done', counts: { deferred: 8 } });
+    expect(await versionsOf(ids)).toEqual(Array(8).fill(1));
+  });
+
+  it('is queued again if it was lost, for example by a restore of a backup', async () => {
+    const { filter } = await region(1);
+    const { id } = await preview(filter);
+    await dataOf(confirm(id));
+    await sql`select graphile_worker.remove_job(${`bulk-deferral:${id}`})`.execute(service.context.db);
+    await runQueue();
+    expect((await now(id)).status).toBe('running');
+    expect(await queueUnfinishedBulkDeferrals(service.context)).toBeGreaterThan(0);
+    await runQueue();
+    expect((await now(id)).status).toBe('done');
+  });
+
+  it('that fails for good skips the accounts that are left, and says so', async () => {
+    const { filter, ids } = await region(3);
+    const { id } = await preview(filter);
+    const repair = await failAt(ids[1] ?? 0);
+    await dataOf(confirm(id));
+    const { context, parts } = service;
+    const attempt = workOnBulkDeferral(context, parts.log, id, { ...SILENT, isLast: true });
+    await expect(attempt).rejects.toThrow('the process ended');
+    await repair();
+    expect(await now(id)).toMatchObject({
+      ...{ status: 'done', failure: expect.stringContaining('failed'), counts: { deferred: 1, skipped: 2 } },
+      problems: [{ code: 'ended_early', count: 2, accountIds: [ids[1], ids[2]] }],
+    });
+    expect(await versionsOf(ids)).toEqual([1, 0, 0]);
+    await dataOf(undo(id));
+    await runQueue();
+    expect(await now(id)).toMatchObject({ status: 'undone', failure: null });
+  });
+});
+
+describe('the undo of a bulk deferral', () => {
+  it('gives each account its earlier terms again', async () => {
+    const { filter, ids } = await region(3);
+    const before = await scheduleOf(ids[0] ?? 0);
+    const { id } = await defer(filter);
+    const undone = await dataOf(undo(id));
+    expect(undone).toMatchObject({ status: 'undoing', undoReason: 'The wrong region' });
+    await runQueue();
+    expect(await now(id)).toMatchObject({
+      ...{ status: 'undone', allowedMoves: [], counts: { deferred: 0, undone: 3, notUndone: 0 } },
+    });
+    for (const accountId of ids) {
+      expect(await accountNow(service, accountId)).toMatchObject({
+        ...{ planVersion: 2, restructured: null },
+      });
+      expect(await scheduleOf(accountId)).toEqual(before);
+      expect(await changesOf(accountId)).toMatchObject([
+        { kind: 'deferral', bulkDeferralId: id },
+        { kind: 'undo', reason: 'The wrong region', bulkDeferralId: id },
+      ]);
+    }
+    expect((await undo(id)).status).toBe(400);
+  });
+
+  it('names the accounts whose deferral is not the newest change any more', async () => {
+    const { filter, ids } = await region(4);
+    const [discounted = 0, undoneAlone = 0, cancelled = 0] = ids;
+    const { id } = await defer(filter);
+    await change(discounted, { kind: 'discount', amount: 100 });
+    await change(undoneAlone, { kind: 'undo' });
+    await move(service, cancelled, 'cancelled');
+    await dataOf(undo(id));
+    await runQueue();
+    const shown = await now(id);
+    expect(shown).toMatchObject({ status: 'undone', counts: { undone: 1, notUndone: 3 } });
+    expect((await accountsOf(id)).map(({ state, problem }) => [state, problem?.code])).toEqual([
+      ['not_undone', 'later_change'],
+      ['not_undone', 'already_undone'],
+      ['not_undone', 'status'],
+      ['undone', undefined],
+    ]);
+    expect(await versionsOf(ids)).toEqual([2, 2, 1, 2]);
+  });
+
+  it('needs a reason, and a deferral that is done', async () => {
+    const { filter } = await region(1);
+    const { id } = await preview(filter);
+    expect(wrongFields(await post(`/${id}/undo`, {}))).toEqual(['reason']);
+    expect((await undo(id)).status).toBe(400);
+    expect((await undo(999_999)).status).toBe(404);
+  });
+});
+
+describe('above the approval limit', () => {
+  const approve = async (id: number, options: object = {}) =>
+    limited.call('POST', `/approvals/${id}/approve`, undefined, {
+      token: await service.tokenOf('manager'),
+      ...options,
+    });
+  const ask = (id: number, path = 'confirm', body?: object) =>
+    limited.call('POST', `${PATH}/${id}/${path}`, body, { token: service.adminToken });
+
+  it('the sum of the balances decides, and the deferral begins with the approval', async () => {
+    const { filter, ids } = await region(2);
+    const { id } = await preview(filter);
+    expect(
+      await dataOf(limited.call('GET', `${PATH}/${id}`, undefined, { token: service.adminToken })),
+    ).toMatchObject({
+      needsApproval: true,
+    });
+    const request = await dataOf(ask(id), 202);
+    expect(request).toMatchObject({
+      ...{ action: 'start_bulk_deferral', amount: 2 * TOTAL, bulkDeferralId: id, reason: DEFERRAL.reason },
+    });
+    expect((await ask(id)).status).toBe(409);
+    await runQueue();
+    expect(await now(id)).toMatchObject({ status: 'draft', allowedMoves: [], pendingApprovalId: request.id });
+    expect(await versionsOf(ids)).toEqual([0, 0]);
+    await dataOf(approve(request.id));
+    await runQueue();
+    const { email: manager } = (await changesOf(ids[0] ?? 0)).map(({ actor }) => ({ email: actor }))[0] ?? {};
+    expect(manager).toMatch(/^user\d/);
+    expect(await now(id)).toMatchObject({ status: 'done', approvalId: request.id, actor: manager });
+    for (const accountId of ids)
+      expect(await changesOf(accountId)).toMatchObject([
+        { actor: manager, approvalId: request.id, requestedBy: 'admin@example.com' },
+      ]);
+    const undoing = await dataOf(ask(id, 'undo', { reason: 'The wrong region' }), 202);
+    expect(undoing).toMatchObject({ action: 'undo_bulk_deferral', reason: 'The wrong region' });
+    await dataOf(approve(undoing.id));
+    await runQueue();
+    expect(await now(id)).toMatchObject({ status: 'undone', undoReason: 'The wrong region' });
+    expect(await versionsOf(ids)).toEqual([2, 2]);
+  });
+
+  it('one account below the limit needs none', async () => {
+    const { filter } = await region(1);
+    const { id } = await preview(filter);
+    expect((await ask(id)).status).toBe(200);
+    await runQueue();
+  });
+
+  it('a request can be approved on a later day, until the first date that moves has come', async () => {
+    const { filter, ids } = await region(2);
+    const [early, late] = [await preview(filter, { from: '2026-11-16' }), await preview(filter)];
+    const [earlyRequest, lateRequest] = [await dataOf(ask(early.id), 202), await dataOf(ask(late.id), 202)];
+    setToday(service, '2026-11-09');
+    const token = await service.signInAs('manager');
+    expect((await approve(lateRequest.id, { token })).status).toBe(409);
+    await runJobs(service);
+    expect(await now(early.id)).toMatchObject({ status: 'draft' });
+    await runJobs(service);
+    expect(await now(late.id)).toMatchObject({ status: 'expired', pendingApprovalId: null });
+    await dataOf(approve(earlyRequest.id, { token }));
+    await runQueue();
+    expect(await now(early.id)).toMatchObject({ status: 'done', counts: { deferred: 2 } });
+    expect(await changesOf(ids[0] ?? 0)).toMatchObject([{ effectiveOn: '2026-11-09' }]);
+  });
+
+  it('a rejected request leaves the preview, which can be confirmed again on its day', async () => {
+    const { filter } = await region(2);
+    const { id } = await preview(filter);
+    const request = await dataOf(ask(id), 202);
+    const token = await service.tokenOf('manager');
+    await dataOf(service.call('POST', `/approvals/${request.id}/reject`, { reason: 'no' }, { token }));
+    expect(await now(id)).toMatchObject({ status: 'draft', allowedMoves: ['running'] });
+    expect((await ask(id)).status).toBe(202);
   });
 });

@@ -84,9 +84,13 @@ export function problemOf(refusal: AppError): Problem {
   return { code: 'not_possible', text };
 }
 
-/** Why a change cannot be undone. @param inEffect - the ids of the changes of the account that are not undone. */
-export function problemOfUndo(changeId: number, inEffect: readonly number[]): Problem {
-  return inEffect.includes(changeId)
+/**
+ * Why a change cannot be undone: it is not the newest one.
+ * @param inEffect - the ids of the changes of the account that are not undone, in their order.
+ */
+export function problemOfUndo(changeId: number | null, inEffect: readonly number[]): Problem | undefined {
+  if (inEffect.at(-1) === changeId) return undefined;
+  return inEffect.some((id) => id === changeId)
     ? { code: 'later_change', text: 'a later change of the plan would have to be undone first' }
     : { code: 'already_undone', text: 'the deferral of the account is already undone' };
 }

@@ -1,4 +1,4 @@
-import { type Actor, amountOf, type Context } from '../../core/context.ts';
+import { type Actor, amountOf, type Context, today } from '../../core/context.ts';
 import type { Tx } from '../../core/database/db.ts';
 import { inSnapshot, inTransaction } from '../../core/database/transactions.ts';
 import { AppError } from '../../core/http/errors.ts';
@@ -14,6 +14,7 @@ import { lockAccounts } from '../ledger/store.ts';
 import { applyChange, type Effect, effectOf } from '../plan-changes/change-plan.ts';
 import { statusProblem } from '../plan-changes/request-rules.ts';
 import type { NewPlanChange } from '../plan-changes/schema.ts';
+import { findChangesInEffect } from '../plan-changes/store.ts';
 import { BULK_DEFERRAL_TASK, endWork, failWork } from './commands.ts';
 import { type Problem, problemOf, problemOfUndo, statusProblemOf } from './rules.ts';
 import {
@@ -71,6 +72,7 @@ async function takeStep(context: Context, id: number): Promise<boolean> {
 
 async function previewNext(context: Context, row: BulkDeferralRow): Promise<boolean> {
   const { db } = context;
+  if (today(context) !== row.prepared_on) return false; // It expires within a minute.
   const selected = await findNextAccounts(db, row.id, 'selected', PREVIEWED_PER_STEP);
   if (selected.length === 0) {
     await inTransaction(db, async (tx) => {
@@ -177,21 +179,18 @@ const deferAccount: ChangeAccount = async (tx, context, actor, { row, selected, 
 };
 
 const undoAccount: ChangeAccount = async (tx, context, actor, { row, selected, account }) => {
+  const changes = await findChangesInEffect(tx, account.id);
   const body = {
     kind: 'undo' as const,
     reason: row.undo_reason ?? '',
     confirm: { version: account.plan_version },
   };
-  const effect = await effectOrProblem(tx, context, account, body);
-  const changeId = selected.change_id ?? 0;
+  const effect =
+    problemOfUndo(
+      selected.change_id,
+      changes.map(({ id }) => id),
+    ) ?? (await effectOrProblem(tx, context, account, body));
   if ('code' in effect) return setAccountState(tx, selected, 'not_undone', { problem: effect });
-  if (effect.undoes !== changeId) {
-    const problem = problemOfUndo(
-      changeId,
-      effect.inEffect.map(({ id }) => id),
-    );
-    return setAccountState(tx, selected, 'not_undone', { problem });
-  }
   await applyChange(tx, context, actor, account, { body, effect, bulkDeferralId: row.id });
   await setAccountState(tx, selected, 'undone');
 };
