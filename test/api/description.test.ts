@@ -335,6 +335,7 @@ async function replay(operation: Operation): Promise<void> {
     };
     if (name.startsWith('POST /api/reconciliations/statements/{id}/')) await untilStatementRests();
     if (name.includes(' /api/imports/{id}/')) await untilImportJobEnds(service, 1);
+    if (name.includes('/bulk-deferrals/{id}/')) await untilBulkDeferralRests();
     const call = () =>
       createCaller(service.origin)(method, pathOf(operation), withLiveToken(sent), {
         headers,
@@ -426,6 +427,11 @@ async function prepareCalls(day: PlainDate): Promise<void> {
 async function untilStatementRests(): Promise<void> {
   const status = async () => (await service.call('GET', '/reconciliations/statements/1')).body.data.status;
   await eventually(status).toBe('done');
+}
+
+async function untilBulkDeferralRests(): Promise<void> {
+  const status = async () => (await service.call('GET', '/plan-changes/bulk-deferrals/1')).body.data.status;
+  await eventually(status).not.toMatch(/ing$/);
 }
 
 /** The address with the example of each parameter that has one. */

@@ -353,6 +353,47 @@ describe('a change publishes', () => {
     );
   });
 
+  walk('the deferral of many accounts', async () => {
+    const metadata = { region: 'private remark' };
+    const { id: customerId } = await newCustomer(service, { metadata });
+    await newAccount(service, { customerId });
+    await newAccount(service, { customerId });
+    const body = { filter: { customerMetadata: metadata }, from: '2026-11-16', periods: 1 };
+    const { id } = await post('/plan-changes/bulk-deferrals', { ...body, reason: 'private remark' });
+    const path = `/plan-changes/bulk-deferrals/${id}`;
+    const untilIs = (status: string) =>
+      until(`bulk deferral ${status}`, async () => (await ok(service.call('GET', path))).status === status);
+    await untilIs('draft');
+    const changed = (kind: string, planVersion: number): [EventType, object] => [
+      'account.plan_changed',
+      { kind, planVersion },
+    ];
+    await publishes(
+      [
+        ['bulk_deferral.started', { accountCount: 2 }],
+        changed('deferral', 1),
+        changed('deferral', 1),
+        ['bulk_deferral.ended', { changedCount: 2, skippedCount: 0 }],
+      ],
+      async () => {
+        await post(`${path}/confirm`);
+        await untilIs('done');
+      },
+    );
+    await publishes(
+      [
+        ['bulk_deferral.undo_started', { accountCount: 2 }],
+        changed('undo', 2),
+        changed('undo', 2),
+        ['bulk_deferral.undo_ended', { changedCount: 2, skippedCount: 0 }],
+      ],
+      async () => {
+        await post(`${path}/undo`, { reason: 'private remark' });
+        await untilIs('undone');
+      },
+    );
+  });
+
   walk('moves of credit', async () => {
     const from = await newAccount(service);
     const to = await newAccount(service);
@@ -711,6 +752,7 @@ function pathOf({ type, resource, resourceId, data }: Data): string {
   if (resource === 'commission_rule') return '/commissions/rules';
   if (resource === 'configuration') return '/products';
   if (resource === 'promise') return '/promises';
+  if (resource === 'bulk_deferral') return `/plan-changes/bulk-deferrals/${resourceId}`;
   if (resource === 'list') return '/audit';
   if (type === 'cash_handover.started') return '/cash/own';
   if (resource === 'cash_handover') return `/cash/hand-overs/${resourceId}`;

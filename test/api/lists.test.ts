@@ -415,6 +415,9 @@ describe('every list', () => {
     for (const [version, name] of ['First', 'Second'].entries()) {
       const correction = { kind: 'price_correction', amount: 1, reason: name, confirm: { version } };
       await done('POST', `/accounts/${accountId}/plan-changes`, correction);
+      const filter = { status: { eq: 'suspended' } };
+      const deferral = { filter, from: addDays(today(service.context), 60), periods: 1, reason: name };
+      await done('POST', '/plan-changes/bulk-deferrals', deferral);
       const toAccountId = accountId;
       await done('POST', `/accounts/${rich.id}/credit/transfer`, { toAccountId, amount: 1, reason: name });
       const file = [
@@ -481,6 +484,7 @@ describe('every list', () => {
     '/imports/{id}/differences',
     '/imports/{id}/problems',
     '/payment-requests',
+    '/plan-changes/bulk-deferrals/{id}/accounts',
     '/providers/balance-gaps',
     '/status-queries',
   ];

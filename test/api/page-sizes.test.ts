@@ -1,6 +1,8 @@
 import { sql } from 'kysely';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { today } from '../../src/core/context.ts';
+import { addDays } from '../../src/core/values/dates.ts';
 import { API_KEY_PERMISSIONS } from '../../src/rights.ts';
 import { committedDescription } from '../support/api-description.ts';
 import { newAccount, newCustomer, notify, pay, useService } from '../support/harness.ts';
@@ -70,6 +72,13 @@ beforeAll(async () => {
   await done('POST', `/accounts/${account.id}/plan-changes`, {
     ...{ kind: 'price_rise', amount: 1, consent: long(500), reason: long(500), confirm: { version: 0 } },
   });
+  const metadata = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`k${at}`, long(500)]));
+  await done('PUT', `/customers/${customer.id}`, { metadata });
+  const bulk = await done('POST', '/plan-changes/bulk-deferrals', {
+    filter: { customerMetadata: metadata, status: { in: ['suspended'] } },
+    ...{ from: addDays(today(service.context), 60), periods: 1, reason: long(500) },
+  });
+  ids['plan-change'] = bulk.id;
 
   const employee = await done('POST', '/employees', { name: long(200) });
   await done('POST', '/users', {

@@ -7,8 +7,10 @@ import { CHECKS, runChecks } from '../../src/reports/proof/checks-store.ts';
 import type { Finding, Violation } from '../../src/reports/proof/store.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
+  dataOf,
   move,
   newAccount,
+  newCustomer,
   notify,
   pay,
   reverse,
@@ -107,8 +109,37 @@ beforeAll(async () => {
   const sale = { employeeId: 1, period: '2026-11', salesData: [{ accountId: account.id }] };
   ids.commission = (await bodyOf('POST', '/commissions/calculate', sale)).id;
   await changePlans();
+  await deferMany();
   await countCash();
 });
+
+/** Defers two accounts at once, and undoes it for one of them. */
+async function deferMany(): Promise<void> {
+  const metadata = { region: 'north' };
+  const accounts = [];
+  for (let n = 0; n < 2; n++) {
+    const { id: customerId } = await newCustomer(service, { metadata });
+    accounts.push(await newAccount(service, { customerId }));
+  }
+  ids.undeferred = accounts[0].id;
+  ids.stillDeferred = accounts[1].id;
+  const path = '/plan-changes/bulk-deferrals';
+  const body = { filter: { customerMetadata: metadata }, from: '2026-11-16', periods: 1, reason: 'A test' };
+  const { id } = await dataOf(service.call('POST', path, body), 201);
+  const untilIs = (status: string) =>
+    until(`bulk deferral ${status}`, async () => {
+      const { data } = (await service.call('GET', `${path}/${id}`)).body;
+      return data.status === status;
+    });
+  await untilIs('draft');
+  await dataOf(service.call('POST', `${path}/${id}/confirm`));
+  await untilIs('done');
+  const later = { kind: 'discount', amount: 1, reason: 'A test', confirm: { version: 1, paid: 0 } };
+  await dataOf(service.call('POST', `/accounts/${ids.stillDeferred}/plan-changes`, later), 201);
+  await dataOf(service.call('POST', `${path}/${id}/undo`, { reason: 'A test' }));
+  await untilIs('undone');
+  ids.bulk = id;
+}
 
 /** Changes the plan of an account, undoes a change, and approves another. */
 async function changePlans(): Promise<void> {
@@ -576,6 +607,28 @@ const DAMAGES: [name: string, damage: string, named: Record<string, [table: stri
     'a correction of the price was posted as a discount',
     `update ledger_entries set event = 'price_discounted' where account_id = :changed and event = 'price_corrected'`,
     { price_changes: ['accounts', ':changed'] },
+  ],
+  [
+    'an account was deferred without its bulk deferral',
+    'update plan_changes set bulk_deferral_id = :bulk where id = :deferral',
+    { bulk_deferrals: ['bulk_deferrals', ':bulk'] },
+  ],
+  [
+    'an account of a bulk deferral names the change of another',
+    `update bulk_deferral_accounts set change_id = :deferral where account_id = :undeferred`,
+    { bulk_deferrals: ['bulk_deferrals', ':bulk'] },
+  ],
+  [
+    'an account of an undone bulk deferral is said to be undone, and is not',
+    `update bulk_deferral_accounts set state = 'undone', problem = null, problem_text = null where account_id = :stillDeferred`,
+    { bulk_deferrals: ['bulk_deferrals', ':bulk'] },
+  ],
+  [
+    'an account of an undone bulk deferral still waits',
+    `update bulk_deferral_accounts set state = 'waiting', change_id = null, problem = null, problem_text = null
+      where account_id = :stillDeferred;
+     update plan_changes set bulk_deferral_id = null where account_id = :stillDeferred`,
+    { bulk_deferrals: ['bulk_deferrals', ':bulk'] },
   ],
   ['an approved request was not done', approval({ status: 'approved' }), { approvals: ['approvals', '900'] }],
   [

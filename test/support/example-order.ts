@@ -72,6 +72,7 @@ export const STORY = [
   'PUT /api/webhook-endpoints/{id}',
   'POST /api/webhook-endpoints/{id}/test',
   'POST /api/webhook-endpoints/{id}/resend',
+  'POST /api/plan-changes/bulk-deferrals',
 ];
 /** Sent after all reads, because most of these calls change or end what the reads need. */
 export const ENDINGS = [
@@ -100,6 +101,8 @@ export const ENDINGS = [
   'POST /api/reconciliations/statements/{id}/match',
   'POST /api/reconciliations/statements/{id}/import',
   'POST /api/reconciliations/statements/{id}/reconcile',
+  'POST /api/plan-changes/bulk-deferrals/{id}/confirm',
+  'POST /api/plan-changes/bulk-deferrals/{id}/undo',
   'POST /api/accounts/{id}/plan-changes',
   'PUT /api/accounts/{id}',
   'POST /api/accounts/{id}/credit/transfer',

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { invalid, notFound } from '../../core/http/errors.ts';
+import { BULK_DEFERRAL_STATUSES, checkMove, nextStatuses, problemOf, problemOfUndo } from './rules.ts';
+
+describe('a bulk deferral', () => {
+  it('can be started as a draft with accounts, and undone when it is done and has deferred some', () => {
+    expect(nextStatuses('draft', { waiting: 1 })).toEqual(['running']);
+    expect(nextStatuses('draft', { refused: 3 })).toEqual([]);
+    expect(nextStatuses('done', { deferred: 1, skipped: 2 })).toEqual(['undoing']);
+    expect(nextStatuses('done', { skipped: 2 })).toEqual([]);
+    const others = BULK_DEFERRAL_STATUSES.filter((status) => status !== 'draft' && status !== 'done');
+    for (const status of others) expect(nextStatuses(status, { waiting: 1, deferred: 1 })).toEqual([]);
+  });
+
+  it.each(BULK_DEFERRAL_STATUSES)('that is %s allows only its next work', (status) => {
+    for (const work of ['running', 'undoing'] as const) {
+      const check = () => checkMove(status, work);
+      if (nextStatuses(status, { waiting: 1, deferred: 1 }).includes(work)) expect(check).not.toThrow();
+      else expect(check).toThrow(`A bulk deferral cannot go from ${status} to ${work}.`);
+    }
+  });
+});
+
+describe('the problem of an account', () => {
+  it('says whether its plan or its payments have changed since the preview', () => {
+    const changed = (...paths: string[]) =>
+      problemOf(invalid(paths.map((path) => ({ path, message: 'was 1, and is now 2' }))));
+    expect(changed('confirm.version')).toMatchObject({ code: 'plan_changed' });
+    expect(changed('confirm.paid')).toMatchObject({ code: 'money_posted' });
+    expect(changed('confirm.paid', 'confirm.version')).toMatchObject({ code: 'plan_changed' });
+  });
+
+  it('is otherwise the refusal of its change', () => {
+    const refusal = invalid([
+      { path: 'from', message: 'must not be after the last instalment' },
+      { path: 'days', message: 'must be left out' },
+    ]);
+    expect(problemOf(refusal)).toEqual({
+      code: 'not_possible',
+      text: 'from must not be after the last instalment; days must be left out',
+    });
+    const missing = notFound('payplan', 7);
+    expect(problemOf(missing)).toEqual({ code: 'not_possible', text: missing.message });
+  });
+
+  it('of an undo is a later change, or an earlier undo', () => {
+    expect(problemOfUndo(5, [3, 5])).toBeUndefined();
+    expect(problemOfUndo(5, [3, 5, 9])).toMatchObject({ code: 'later_change' });
+    expect(problemOfUndo(5, [3])).toMatchObject({ code: 'already_undone' });
+    expect(problemOfUndo(5, [])).toMatchObject({ code: 'already_undone' });
+  });
+});
