@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { today } from '../../src/core/context.ts';
 import { addDays, type PlainDate } from '../../src/core/values/dates.ts';
 import {
   type Description,
@@ -337,7 +338,7 @@ async function replay(operation: Operation): Promise<void> {
     if (name.includes(' /api/imports/{id}/')) await untilImportJobEnds(service, 1);
     if (name.includes('/bulk-deferrals/{id}/')) await untilBulkDeferralRests();
     const call = () =>
-      createCaller(service.origin)(method, pathOf(operation), withLiveToken(sent), {
+      createCaller(service.origin)(method, pathOf(operation), withLiveValues(sent), {
         headers,
         token: operation.security.some((scheme) => 'bearer' in scheme) ? service.adminToken : null,
       });
@@ -450,11 +451,15 @@ function pathOf({ name: operation, path, parameters }: Operation): string {
   return query.size > 0 ? `${concrete}?${query}` : concrete;
 }
 
-/** Replaces the refresh token of an example by the current one, which no example can contain. */
-function withLiveToken(body: unknown): unknown {
+/**
+ * Replaces the values of an example that the story cannot know: the refresh token by the current one, and the first date that a bulk
+ * deferral moves by a later day.
+ */
+function withLiveValues(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null) return body;
   const login = seen['POST /api/auth/login 0'] as { data: { refreshToken: string } } | undefined;
-  const asksForToken = typeof body === 'object' && body !== null && 'refreshToken' in body;
-  return asksForToken ? { refreshToken: login?.data.refreshToken } : body;
+  if ('refreshToken' in body) return { refreshToken: login?.data.refreshToken };
+  return 'from' in body && 'filter' in body ? { ...body, from: addDays(today(service.context), 60) } : body;
 }
 
 /** Expects that the answer matches its schema, and has the message and the fields of the example. */

@@ -72,7 +72,6 @@ export const STORY = [
   'PUT /api/webhook-endpoints/{id}',
   'POST /api/webhook-endpoints/{id}/test',
   'POST /api/webhook-endpoints/{id}/resend',
-  'POST /api/plan-changes/bulk-deferrals',
 ];
 /** Sent after all reads, because most of these calls change or end what the reads need. */
 export const ENDINGS = [
@@ -101,8 +100,12 @@ export const ENDINGS = [
   'POST /api/reconciliations/statements/{id}/match',
   'POST /api/reconciliations/statements/{id}/import',
   'POST /api/reconciliations/statements/{id}/reconcile',
+  'POST /api/plan-changes/bulk-deferrals',
   'POST /api/plan-changes/bulk-deferrals/{id}/confirm',
   'POST /api/plan-changes/bulk-deferrals/{id}/undo',
+  'GET /api/plan-changes/bulk-deferrals',
+  'GET /api/plan-changes/bulk-deferrals/{id}',
+  'GET /api/plan-changes/bulk-deferrals/{id}/accounts',
   'POST /api/accounts/{id}/plan-changes',
   'PUT /api/accounts/{id}',
   'POST /api/accounts/{id}/credit/transfer',

@@ -113,7 +113,6 @@ const EXAMPLE = {
   id: 1,
   status: 'draft' as const,
   allowedMoves: ['running' as const],
-  filter: { status: { in: ['active', 'suspended'] }, productId: { eq: 1 } },
   from: '2027-03-01',
   periods: 2,
   days: null,
@@ -150,7 +149,6 @@ const fields = {
   allowedMoves: Type.Array(Choice('BulkDeferralMove', ['running', 'undoing']), {
     description: 'What is possible now: `running` by `/confirm`, `undoing` by `/undo`.',
   }),
-  filter: Type.Any({ description: 'As in the request.' }),
   from: DateText,
   periods: Nullable(Type.Integer()),
   days: Nullable(Type.Integer()),
@@ -203,6 +201,7 @@ export const BulkDeferral = Type.Object(fields, { title: 'BulkDeferral', example
 export const BulkDeferralWithProblems = Type.Object(
   {
     ...fields,
+    filter: Type.Any({ description: 'As in the request.' }),
     problems: Type.Array(
       Type.Object(
         {
@@ -221,6 +220,7 @@ export const BulkDeferralWithProblems = Type.Object(
     examples: [
       {
         ...EXAMPLE,
+        filter: { status: { in: ['active', 'suspended'] }, productId: { eq: 1 } },
         problems: [
           {
             code: 'status' as const,

@@ -15,7 +15,6 @@ export function toBulkDeferral(row: ListedBulkDeferral, { config, currency }: Vi
     id: row.id,
     status: row.status,
     allowedMoves: row.pending_approval_id === null ? nextStatuses(row.status, counts) : [],
-    filter: row.filter,
     from: body.from,
     periods: body.periods ?? null,
     days: body.days ?? null,
@@ -64,6 +63,7 @@ export async function showBulkDeferral({ db, ...context }: ViewContext & { db: D
   const problems = await countProblems(db, id);
   return {
     ...toBulkDeferral(row, context),
+    filter: row.filter,
     problems: problems.map(({ ids, ...problem }) => ({ ...problem, accountIds: ids })),
   };
 }
