@@ -30,7 +30,7 @@ const SECTIONS = [
   ['page-imports', 'imports?'],
   ['page-portfolio', 'portfolio'],
   ['page-catalogue', 'products?|pay-plans|payment-methods|employees'],
-  ['page-lists', 'customers|accounts|plan-changes|payments|invoices'],
+  ['page-lists', 'customers|accounts|plan-changes|bulk-deferral|payments|invoices'],
   ['page-statements', 'provider-statements?'],
   ['page-access', 'users|invitations|api-keys|webhook-endpoints?'],
 ].map(([name = '', folders]) => ({

@@ -3,15 +3,15 @@ import { Fragment, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { client, sendSignedIn } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { type Problem, problemOf } from '../../api/problem.ts';
-import { settings } from '../../api/settings.ts';
 import { useWrite } from '../../api/write.ts';
-import { nameOfKey, t } from '../../i18n/index.ts';
+import { t } from '../../i18n/index.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Notice } from '../../ui/feedback.tsx';
-import { Form, FormButtons, SelectField, TextAreaField } from '../../ui/form.tsx';
+import { Form, FormButtons, SelectField } from '../../ui/form.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { useLostFocus } from '../../ui/use-lost-focus.ts';
 import { outcomeOf } from '../shared/approval.ts';
+import { PlanReasonFields, readPlanReason } from '../shared/deferral-fields.tsx';
 import { useConnection } from '../shared/use-connection.ts';
 import { KINDS, type Kind, usePlanChangeFields } from './plan-change-fields.tsx';
 import { differencesOf, type Effect, EffectTable } from './plan-effect.tsx';
@@ -145,7 +145,6 @@ interface ConfirmationProps {
 /** The effect of the change, and the fields to confirm it. */
 function Confirmation(props: ConfirmationProps) {
   const { shown, earlier, problem, isSending, onStop, onBack, onConfirm } = props;
-  const { planChangeReasons } = settings();
   const box = useRef<HTMLDivElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: Runs for each new effect.
   useLayoutEffect(() => {
@@ -179,28 +178,9 @@ function Confirmation(props: ConfirmationProps) {
         isSending={isSending}
         connection={useConnection()}
         onStop={onStop}
-        onSubmit={(values) => {
-          const reasonCode = values.optional('reasonCode');
-          onConfirm({ reason: values.text('reason'), ...(reasonCode !== undefined && { reasonCode }) });
-        }}
+        onSubmit={(values) => onConfirm(readPlanReason(values))}
       >
-        {planChangeReasons.length > 0 && (
-          <SelectField label={t('field.reasonCode')} name="reasonCode" defaultValue="">
-            <option value="" />
-            {planChangeReasons.map((code) => (
-              <option key={code} value={code}>
-                {nameOfKey(code)}
-              </option>
-            ))}
-          </SelectField>
-        )}
-        <TextAreaField
-          label={t('field.reason')}
-          name="reason"
-          maxLength={500}
-          hint={t('changePlan.reason.hint')}
-          required
-        />
+        <PlanReasonFields />
         <FormButtons
           submit={t(shown.needsApproval ? 'changePlan.send' : 'changePlan.submit')}
           onCancel={onBack}

@@ -16,6 +16,7 @@ import {
 } from '../../ui/form.tsx';
 import { GroupField } from '../../ui/group-field.tsx';
 import { useAllRows } from '../shared/catalogue.ts';
+import { DeferralFields, readDeferral } from '../shared/deferral-fields.tsx';
 import { RhythmFields, readRhythm, useHarvest } from '../shared/plan-fields.tsx';
 
 export const KINDS = [
@@ -43,7 +44,6 @@ export function usePlanChangeFields(
   kind: Kind,
 ) {
   const tomorrow = format.addDays(settings().today, 1);
-  const [step, setStep] = useState<'periods' | 'days'>('periods');
   const [spread, setSpread] = useState<Spread>('instalmentCount');
   const harvest = useHarvest();
   const dues = useDues();
@@ -63,41 +63,13 @@ export function usePlanChangeFields(
       return {
         fields: (
           <>
-            <DateField
-              label={t('changePlan.from')}
-              name="from"
-              min={tomorrow}
-              max={LATEST}
-              defaultValue={nextUpcoming}
-              hint={t('changePlan.from.hint')}
-              required
-            />
-            <SelectField
-              label={t('changePlan.step')}
-              name="step"
-              value={step}
-              onChange={({ target }) => setStep(target.value === 'days' ? 'days' : 'periods')}
-              required
-            >
-              <option value="periods">{t('changePlan.step.periods')}</option>
-              <option value="days">{t('changePlan.step.days')}</option>
-            </SelectField>
-            <TextField
-              label={t(`field.${step}`)}
-              name={step}
-              type="number"
-              min={1}
-              max={10_000}
-              hint={step === 'periods' && !account.hasEqualInstalments && t('changePlan.periods.hint')}
-              required
-            />
+            <DeferralFields from={nextUpcoming} hasHarvests={!account.hasEqualInstalments} />
             {arrearsField(t('changePlan.arrears.behind', arrears))}
             {movesArrears && !account.hasEqualInstalments && dues.fields}
           </>
         ),
         read: (values: FormValues): Terms => ({
-          from: values.text('from'),
-          [step]: values.number(step),
+          ...readDeferral(values),
           ...(values.isChecked('movesArrears') && { arrears: 'behind' as const, ...dues.read(values) }),
         }),
       };

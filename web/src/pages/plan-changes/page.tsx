@@ -1,3 +1,4 @@
+import { Link } from 'wouter';
 import { api, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
@@ -75,6 +76,12 @@ export function Page() {
       columns={columns}
       none={t('planChanges.none')}
       hrefOf={({ accountId }) => `/accounts/${accountId}`}
-    />
+    >
+      <p>
+        <Link className="button secondary" href="/plan-changes/many">
+          {t('deferMany.new')}
+        </Link>
+      </p>
+    </ResourcePage>
   );
 }

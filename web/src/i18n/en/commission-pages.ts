@@ -1,0 +1,2 @@
+export { commissionRules } from './commission-rules.ts';
+export { commissions } from './commissions.ts';

@@ -1,0 +1,3 @@
+export { apiKeys } from './api-keys.ts';
+export { users } from './users.ts';
+export { webhooks } from './webhooks.ts';

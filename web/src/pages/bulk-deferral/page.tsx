@@ -1,0 +1,362 @@
+import { useState } from 'react';
+import { Link, useLocation } from 'wouter';
+import { api, client, KEEPS_LAST } from '../../api/client.ts';
+import { explain } from '../../api/explain.ts';
+import type { Schemas } from '../../api/paths.ts';
+import { may } from '../../api/session.ts';
+import { useWrite } from '../../api/write.ts';
+import { format, t, tCount, tValue } from '../../i18n/index.ts';
+import { Badge, type Tone } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
+import { CheckField, type FormValues, SelectField, TextAreaField, TextField } from '../../ui/form.tsx';
+import { PageHead, Stat, Stats } from '../../ui/panel.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { outcomeOf } from '../shared/approval.ts';
+import { useAllRows, useEmployees, useProducts } from '../shared/catalogue.ts';
+import { choiceFilter, codeColumn, createdColumn, moneyColumn, statusColumn } from '../shared/columns.tsx';
+import {
+  DeferralFields,
+  PlanReasonFields,
+  readDeferral,
+  readPlanReason,
+} from '../shared/deferral-fields.tsx';
+import { FormDialog } from '../shared/form-dialog.tsx';
+import { ListPanel, ResourcePage, useList } from '../shared/list.tsx';
+import { ACCOUNT_TONES } from '../shared/tones.ts';
+
+type BulkDeferral = Schemas['BulkDeferral'];
+
+const TONES: Record<BulkDeferral['status'], Tone> = {
+  previewing: 'info',
+  draft: 'warning',
+  expired: 'neutral',
+  running: 'info',
+  done: 'good',
+  undoing: 'info',
+  undone: 'neutral',
+  failed: 'bad',
+};
+const STATES = ['waiting', 'deferred', 'refused', 'skipped', 'undone', 'not_undone'] as const;
+const REFRESH_MS = 1_000;
+
+/** How many accounts a job has still to work on. */
+const LEFT_OF: Partial<Record<BulkDeferral['status'], (counts: BulkDeferral['counts']) => number>> = {
+  previewing: ({ selected }) => selected,
+  running: ({ waiting }) => waiting,
+  undoing: ({ deferred }) => deferred,
+};
+
+const isAtWork = ({ status }: BulkDeferral) => status in LEFT_OF;
+
+/** The deferrals of many accounts, or one of them. */
+export function Page({ id }: { id?: string }) {
+  return id === undefined ? <BulkDeferrals /> : <Opened id={Number(id)} />;
+}
+
+function BulkDeferrals() {
+  const list = useList({ name: 'createdAt', isDescending: true });
+  const query = api.useQuery(
+    'get',
+    '/api/plan-changes/bulk-deferrals',
+    { params: { query: list.query } },
+    KEEPS_LAST,
+  );
+  const columns: Column<BulkDeferral>[] = [
+    {
+      name: 'reason',
+      label: t('field.reason'),
+      onPhone: 'title',
+      isOneLine: true,
+      show: ({ reason }) => reason,
+    },
+    statusColumn(TONES, (status) => tValue('bulkDeferral', status), { onPhone: 'value' }),
+    {
+      name: 'accounts',
+      label: t('deferMany.accounts'),
+      isNumber: true,
+      show: ({ selectedCount }) => format.number(selectedCount),
+    },
+    createdColumn(),
+  ];
+  return (
+    <ResourcePage
+      title={t('deferMany.title')}
+      list={list}
+      query={query}
+      permission="accounts:change-plan"
+      create={{ label: t('deferMany.new'), dialog: (close) => <NewDialog onClose={close} /> }}
+      columns={columns}
+      hrefOf={({ id }) => `/plan-changes/many/${id}`}
+    />
+  );
+}
+
+interface Named {
+  id: number;
+  name: string;
+}
+
+/** Asks which accounts, and by how much. The effect is shown before anything changes. */
+function NewDialog({ onClose }: { onClose(): void }) {
+  const create = useWrite('post', '/api/plan-changes/bulk-deferrals');
+  const [, navigate] = useLocation();
+  const plans = useAllRows(['/api/payplans'], (page, signal) =>
+    client.GET('/api/payplans', { signal, params: { query: { ...page, sort: 'name:asc' } } }),
+  );
+  const choice = (name: string, label: string, rows: readonly Named[]) => (
+    <SelectField label={label} name={name} defaultValue="">
+      <option value="">{t('list.all')}</option>
+      {rows.map((row) => (
+        <option key={row.id} value={row.id}>
+          {row.name}
+        </option>
+      ))}
+    </SelectField>
+  );
+  return (
+    <FormDialog
+      title={t('deferMany.new')}
+      lead={t('deferMany.lead')}
+      write={create}
+      submit={t('changePlan.show')}
+      onClose={onClose}
+      onSubmit={(values) =>
+        create.send({
+          body: {
+            filter: readFilter(values),
+            ...readDeferral(values),
+            ...(values.isChecked('behind') && { arrears: 'behind' as const }),
+            ...readPlanReason(values),
+          },
+        })
+      }
+      onDone={({ id }) => navigate(`/plan-changes/many/${id}`)}
+    >
+      <SelectField label={t('field.status')} name="status" defaultValue="active" isFirst>
+        <option value="">{t('list.all')}</option>
+        {Object.keys(ACCOUNT_TONES).map((status) => (
+          <option key={status} value={status}>
+            {tValue('accountStatus', status)}
+          </option>
+        ))}
+      </SelectField>
+      {choice('productId', t('field.product'), useProducts())}
+      {choice('payplanId', t('account.plan'), plans.data ?? [])}
+      {choice('employeeId', t('field.employee'), useEmployees())}
+      <TextField label={t('deferMany.late')} name="daysPastDue" type="number" min={1} max={100_000} />
+      <TextField label={t('deferMany.key')} name="key" maxLength={40} hint={t('deferMany.key.hint')} />
+      <TextField label={t('deferMany.value')} name="value" maxLength={500} />
+      <DeferralFields hasHarvests />
+      <CheckField label={t('deferMany.behind')} name="behind" />
+      <PlanReasonFields />
+    </FormDialog>
+  );
+}
+
+function readFilter(values: FormValues): Schemas['BulkDeferralFilter'] {
+  const key = values.optional('key');
+  const status = values.optional('status');
+  const late = values.optional('daysPastDue');
+  const chosen = ['productId', 'payplanId', 'employeeId'].filter((name) => values.optional(name));
+  return {
+    ...Object.fromEntries(chosen.map((name) => [name, { eq: values.number(name) }])),
+    ...(status && { status: { eq: status as Schemas['AccountStatus'] } }),
+    ...(late && { daysPastDue: { gte: Number(late) } }),
+    ...(key && { customerMetadata: { [key]: values.text('value') } }),
+  };
+}
+
+function Opened({ id }: { id: number }) {
+  const query = api.useQuery(
+    'get',
+    '/api/plan-changes/bulk-deferrals/{id}',
+    { params: { path: { id } } },
+    // No event reports the progress of a preview.
+    { refetchInterval: ({ state }) => (state.data && isAtWork(state.data.data) ? REFRESH_MS : false) },
+  );
+  return (
+    <Loaded query={query} explain={explain} skeleton={<Skeleton lines={8} />}>
+      {({ data }) => <Shown deferral={data} />}
+    </Loaded>
+  );
+}
+
+function Shown({ deferral }: { deferral: Schemas['BulkDeferralWithProblems'] }) {
+  const { id, status, counts, selectedCount, deferrableCount, problems, failure, pendingApprovalId } =
+    deferral;
+  const [opened, setOpened] = useState<'confirm' | 'undo'>();
+  const close = () => setOpened(undefined);
+  const canChange = may('accounts:change-plan');
+  const statusText = tValue('bulkDeferral', status);
+  const left = LEFT_OF[status]?.(counts);
+  return (
+    <>
+      <PageHead
+        eyebrow={<Link href="/plan-changes/many">{t('deferMany.title')}</Link>}
+        title={deferral.reason}
+        tabTitle={t('deferMany.title')}
+        actions={
+          canChange && (
+            <>
+              {deferral.allowedMoves.includes('running') && (
+                <Button kind="primary" onClick={() => setOpened('confirm')}>
+                  {t('deferMany.confirm')}
+                </Button>
+              )}
+              {deferral.allowedMoves.includes('undoing') && (
+                <Button onClick={() => setOpened('undo')}>{t('deferMany.undo')}</Button>
+              )}
+            </>
+          )
+        }
+      >
+        <Badge tone={TONES[status]}>{statusText}</Badge>
+        <span>{format.date(deferral.from)}</span>
+        <span>
+          {deferral.days === null
+            ? `${t('field.periods')}: ${deferral.periods}`
+            : tCount('account.days', deferral.days)}
+        </span>
+      </PageHead>
+      {left !== undefined && (
+        <Notice tone="info" title={statusText}>
+          <progress
+            className="progress"
+            aria-label={statusText}
+            max={selectedCount}
+            value={selectedCount - left}
+          />
+        </Notice>
+      )}
+      {failure !== null && <Notice tone="bad">{failure}</Notice>}
+      {pendingApprovalId !== null && (
+        <Notice tone="info">
+          {may('approvals:read') ? (
+            <Link href={`/approvals?open=${pendingApprovalId}`}>{t('approval.waits')}</Link>
+          ) : (
+            t('approval.waits')
+          )}
+        </Notice>
+      )}
+      <Stats>
+        <Stat label={t('deferMany.accounts')} value={format.number(selectedCount)} />
+        {deferrableCount !== null && (
+          <>
+            <Stat label={t('deferMany.possible')} value={format.number(deferrableCount)} />
+            <Stat label={t('account.balance')} value={format.money(deferral.balance ?? 0)} />
+            <Stat label={t('deferMany.moved')} value={format.money(deferral.arrearsMoved ?? 0)} />
+          </>
+        )}
+        {deferral.startedAt !== null && (
+          <>
+            <Stat label={tValue('bulkState', 'deferred')} value={format.number(counts.deferred)} />
+            <Stat label={tValue('bulkState', 'skipped')} value={format.number(counts.skipped)} />
+          </>
+        )}
+      </Stats>
+      {problems.length > 0 && (
+        <Notice tone="warning" title={t('deferMany.problems')}>
+          {problems.map(({ code, text, count }) => (
+            <p key={text}>
+              {format.number(count)} × {problemText(code, text)}
+            </p>
+          ))}
+        </Notice>
+      )}
+      <Accounts id={id} />
+      {opened === 'confirm' && <ConfirmDialog deferral={deferral} onClose={close} />}
+      {opened === 'undo' && <UndoDialog id={id} onClose={close} />}
+    </>
+  );
+}
+
+/** The text of the service says more than these codes. */
+function problemText(code: string, text: string): string {
+  return code === 'not_possible' || code === 'status' ? text : tValue('bulkProblem', code);
+}
+
+function Accounts({ id }: { id: number }) {
+  const list = useList({ name: 'id', isDescending: false }, [
+    choiceFilter('state', t('field.status'), STATES, (state) => tValue('bulkState', state)),
+  ]);
+  const query = api.useQuery(
+    'get',
+    '/api/plan-changes/bulk-deferrals/{id}/accounts',
+    { params: { path: { id }, query: list.query } },
+    KEEPS_LAST,
+  );
+  const columns: Column<Schemas['BulkDeferralAccount']>[] = [
+    codeColumn('accountId', t('field.account'), ({ accountNumber }) => accountNumber, {
+      onPhone: 'title',
+    }),
+    {
+      name: 'customer',
+      label: t('field.customer'),
+      onPhone: 'plain',
+      isOneLine: true,
+      show: ({ customerName }) => customerName,
+    },
+    {
+      name: 'state',
+      label: t('field.status'),
+      onPhone: 'plain',
+      show: ({ state, problem }) =>
+        [tValue('bulkState', state), problem && problemText(problem.code, problem.text)]
+          .filter(Boolean)
+          .join(': '),
+    },
+    moneyColumn('balance', t('account.balance'), ({ balance }) => balance ?? 0),
+  ];
+  return (
+    <ListPanel
+      caption={t('deferMany.accounts')}
+      list={list}
+      query={query}
+      hrefOf={({ accountId }) => `/accounts/${accountId}`}
+      columns={columns}
+    />
+  );
+}
+
+function ConfirmDialog({ deferral, onClose }: { deferral: BulkDeferral; onClose(): void }) {
+  const confirm = useWrite('post', '/api/plan-changes/bulk-deferrals/{id}/confirm');
+  const { id, deferrableCount, needsApproval } = deferral;
+  return (
+    <FormDialog
+      title={t('deferMany.confirm')}
+      lead={tCount('deferMany.confirm.lead', deferrableCount ?? 0)}
+      write={confirm}
+      submit={t(needsApproval ? 'changePlan.send' : 'deferMany.confirm')}
+      done={(answer: object) => outcomeOf(answer, t('deferMany.started'))}
+      onClose={onClose}
+      onSubmit={() => confirm.send({ params: { path: { id } }, body: {} })}
+    >
+      {needsApproval && <Notice tone="info">{t('changePlan.needsApproval')}</Notice>}
+    </FormDialog>
+  );
+}
+
+function UndoDialog({ id, onClose }: { id: number; onClose(): void }) {
+  const undo = useWrite('post', '/api/plan-changes/bulk-deferrals/{id}/undo');
+  return (
+    <FormDialog
+      title={t('deferMany.undo')}
+      lead={t('deferMany.undo.lead')}
+      write={undo}
+      submit={t('deferMany.undo')}
+      kind="danger"
+      done={(answer: object) => outcomeOf(answer, t('deferMany.started'))}
+      onClose={onClose}
+      onSubmit={(values) => undo.send({ params: { path: { id } }, body: { reason: values.text('reason') } })}
+    >
+      <TextAreaField
+        label={t('field.reason')}
+        name="reason"
+        maxLength={500}
+        hint={t('changePlan.reason.hint')}
+        required
+      />
+    </FormDialog>
+  );
+}
