@@ -103,7 +103,8 @@ function WithdrawDialog({ approval, onClose }: ApprovalDialogProps) {
 }
 
 function Details({ approval }: { approval: Approval }) {
-  const { accountId, toAccountId, paymentId, amount, countedAmount, changedFacts, status } = approval;
+  const { accountId, toAccountId, paymentId, bulkDeferralId, amount, countedAmount, changedFacts, status } =
+    approval;
   return (
     <>
       {changedFacts.length > 0 && (
@@ -131,6 +132,12 @@ function Details({ approval }: { approval: Approval }) {
           [
             t('approvals.payment'),
             paymentId && <Link href={`/payments/${paymentId}`}>{format.number(paymentId)}</Link>,
+          ],
+          [
+            t('approvals.accounts'),
+            bulkDeferralId && (
+              <Link href={`/plan-changes/many/${bulkDeferralId}`}>{format.number(bulkDeferralId)}</Link>
+            ),
           ],
           [
             t('approvals.receiver'),

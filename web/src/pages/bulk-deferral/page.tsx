@@ -189,6 +189,20 @@ function Shown({ deferral }: { deferral: Schemas['BulkDeferralWithProblems'] }) 
   const close = () => setOpened(undefined);
   const canChange = may('accounts:change-plan');
   const statusText = tValue('bulkDeferral', status);
+  const figures: [label: string, value: string][] =
+    deferral.startedAt === null
+      ? [
+          [t('deferMany.accounts'), format.number(selectedCount)],
+          [t('deferMany.possible'), deferrableCount === null ? '–' : format.number(deferrableCount)],
+          [t('account.balance'), deferral.balance === null ? '–' : format.money(deferral.balance)],
+          [t('deferMany.moved'), format.money(deferral.arrearsMoved ?? 0)],
+        ]
+      : [
+          [tValue('bulkState', 'waiting'), format.number(counts.waiting)],
+          [tValue('bulkState', 'deferred'), format.number(counts.deferred + counts.notUndone)],
+          [tValue('bulkState', 'skipped'), format.number(counts.refused + counts.skipped)],
+          [tValue('bulkState', 'undone'), format.number(counts.undone)],
+        ];
   const left = LEFT_OF[status]?.(counts);
   return (
     <>
@@ -240,20 +254,9 @@ function Shown({ deferral }: { deferral: Schemas['BulkDeferralWithProblems'] }) 
         </Notice>
       )}
       <Stats>
-        <Stat label={t('deferMany.accounts')} value={format.number(selectedCount)} />
-        {deferrableCount !== null && (
-          <>
-            <Stat label={t('deferMany.possible')} value={format.number(deferrableCount)} />
-            <Stat label={t('account.balance')} value={format.money(deferral.balance ?? 0)} />
-            <Stat label={t('deferMany.moved')} value={format.money(deferral.arrearsMoved ?? 0)} />
-          </>
-        )}
-        {deferral.startedAt !== null && (
-          <>
-            <Stat label={tValue('bulkState', 'deferred')} value={format.number(counts.deferred)} />
-            <Stat label={tValue('bulkState', 'skipped')} value={format.number(counts.skipped)} />
-          </>
-        )}
+        {figures.map(([label, value]) => (
+          <Stat key={label} label={label} value={value} />
+        ))}
       </Stats>
       {problems.length > 0 && (
         <Notice tone="warning" title={t('deferMany.problems')}>
