@@ -202,18 +202,20 @@ export async function setPreviewed(tx: Tx, id: number): Promise<void> {
     where b.id = ${id}`.execute(tx);
 }
 
-/** The state of an account, locked. Undefined if it has another state. */
-export async function lockSelectedAccount(
+/** Locks the accounts that still have the state, in the order of their ids. */
+export async function lockSelectedAccounts(
   tx: Tx,
-  { bulk_deferral_id, id }: SelectedAccountRow,
+  selected: readonly SelectedAccountRow[],
   state: BulkDeferralState,
-): Promise<SelectedAccountRow | undefined> {
+): Promise<SelectedAccountRow[]> {
+  const [first] = selected;
+  if (!first) return [];
+  const ids = selected.map(({ id }) => id);
   const { rows } = await sql<SelectedAccountRow>`
     select * from bulk_deferral_accounts
-    where bulk_deferral_id = ${bulk_deferral_id} and id = ${id} and state = ${sql.lit(state)} for update`.execute(
-    tx,
-  );
-  return rows[0];
+    where bulk_deferral_id = ${first.bulk_deferral_id} and id = any(${ids}::bigint[]) and state = ${sql.lit(state)}
+    order by id for update`.execute(tx);
+  return rows;
 }
 
 /** Sets the state of an account that the transaction has locked. */

@@ -23,7 +23,7 @@ import {
   findBulkDeferral,
   findNextAccounts,
   lockBulkDeferral,
-  lockSelectedAccount,
+  lockSelectedAccounts,
   type Previewed,
   type SelectedAccountRow,
   setAccountState,
@@ -31,11 +31,12 @@ import {
   storePreviewed,
 } from './store.ts';
 
-// Each account is changed in a transaction of its own, so that its payments wait only for a moment. The state of the account changes in
-// the same transaction, so the work can stop at any time, and continues with the next account.
+// A transaction changes a few accounts, so that their payments wait only for a moment. The states of the accounts change in the same
+// transaction, so the work can stop at any time, and continues with the next accounts.
 
 const PREVIEWED_PER_STEP = 100;
-const CHANGED_PER_STEP = 20;
+/** Their statements are sent together, so the accounts are locked for about as long as one of them would be alone. */
+const CHANGED_AT_ONCE = 5;
 
 /** Works on a bulk deferral for at most `bulkDeferralTurnMs`. The rest follows in the next turn. */
 export async function workOnBulkDeferral(
@@ -151,13 +152,29 @@ async function changeNext(
 ): Promise<boolean> {
   const { db } = context;
   const actor = await actorOfWork(context, row);
-  const next = await findNextAccounts(db, row.id, from, CHANGED_PER_STEP);
-  for (const { id, account_id, ...columns } of next)
-    await inTransaction(db, async (tx) => {
-      const account = (await lockAccounts(tx, [account_id])).get(account_id);
-      const selected = await lockSelectedAccount(tx, { id, account_id, ...columns }, from);
-      if (account && selected) await change(tx, context, actor, { row, selected, account });
-    });
+  const next = await findNextAccounts(db, row.id, from, CHANGED_AT_ONCE);
+  const changeAll = (rows: readonly SelectedAccountRow[]) =>
+    inTransaction(
+      db,
+      async (tx) => {
+        const ids = rows.map(({ account_id }) => account_id);
+        const [accounts, locked] = await Promise.all([
+          lockAccounts(tx, ids),
+          lockSelectedAccounts(tx, rows, from),
+        ]);
+        await Promise.all(
+          locked.map(async (selected) => {
+            const account = accounts.get(selected.account_id);
+            if (account) await change(tx, context, actor, { row, selected, account });
+          }),
+        );
+      },
+      { startsWithReads: true },
+    );
+  // If one of them fails, the others are changed without it.
+  await changeAll(next).catch(async () => {
+    for (const one of next) await changeAll([one]);
+  });
   if (next.length > 0) return true;
   await inTransaction(db, async (tx) => {
     const locked = await lockBulkDeferral(tx, row.id);
