@@ -4,6 +4,7 @@ import type { PlainDate } from '../../core/values/dates.ts';
 import { nextDueDate } from '../schedule/rules.ts';
 import { changesForPaidAmount, rowsOfChange, type StatusHistory } from '../status/paid-amount-rules.ts';
 import { isStatusIn } from '../status/rules.ts';
+import { undoPayoffs } from './payoff-rules.ts';
 import type {
   AccompanyingRows,
   AccountRow,
@@ -21,11 +22,13 @@ import type {
  * @param further - rows that belong to no event. Their changes belong to no account.
  */
 export function closeBooks(
-  { accounts, changed, posted, entries, count }: RunningBooks,
+  running: RunningBooks,
   histories: ReadonlyMap<number, StatusHistory>,
   today: PlainDate,
   further: readonly AccompanyingRows[] = [],
 ): LedgerRows {
+  undoPayoffs(running);
+  const { accounts, changed, posted, entries, count } = running;
   const furtherChanges = further.flatMap((rows) => rows.changes ?? []);
   const { changes, books } = numberChanges(accounts, changed, posted, furtherChanges);
   const statusRows: NonNullable<LedgerRows['rows']['account_status_changes']> = [];
@@ -33,7 +36,8 @@ export function closeBooks(
     const before = accounts.get(id);
     if (!before) throw new Error(`Account ${id} is not locked.`);
     let account = { ...before, ...columns, next_due_date: dueDateAfter(before, columns) };
-    const cause = posted.findLast((event) => setsStatus(event, id));
+    // The money that ended an early payoff is the reason for the status, not the change of the price.
+    const cause = posted.findLast((event) => !event.planMove && setsStatus(event, id));
     const moves = cause ? changesForPaidAmount(account, histories.get(id), cause.event, today) : [];
     for (const move of moves) {
       const made = rowsOfChange(SYSTEM, account, { ...move, date: today });
@@ -56,6 +60,7 @@ export function closeBooks(
       account_status_changes: statusRows,
       changes,
     },
+    planMoves: posted.flatMap(({ planMove }) => planMove ?? []),
   };
 }
 

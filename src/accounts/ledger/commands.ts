@@ -1,10 +1,14 @@
 import { type Context, today } from '../../core/context.ts';
 import type { Tx } from '../../core/database/db.ts';
 import type { AppError } from '../../core/http/errors.ts';
+import type { Minor } from '../../core/values/money.ts';
+import { canEarnPayoff, canLosePayoff, type LockedAccount } from '../payoffs/posting-rules.ts';
+import { findPayoffFacts } from '../payoffs/store.ts';
 import { needsHistory } from '../status/paid-amount-rules.ts';
 import { findStatusHistories } from '../status/store.ts';
 import { closeBooks } from './close-books-rules.ts';
-import { type AccountRow, type MoneyEvent, openBooks, postEvent } from './rules.ts';
+import { postWithPayoffs } from './payoff-rules.ts';
+import { type AccountRow, type MoneyEvent, openBooks } from './rules.ts';
 import { writeLedger } from './store.ts';
 
 interface PostedEvents {
@@ -23,7 +27,7 @@ interface PostedEvents {
 export async function postAll(
   tx: Tx,
   context: Context,
-  accounts: ReadonlyMap<number, AccountRow>,
+  accounts: ReadonlyMap<number, LockedAccount>,
   events: readonly MoneyEvent[],
 ): Promise<PostedEvents> {
   const explained = [...accounts.values()].filter(({ status }) => needsHistory(status));
@@ -31,23 +35,51 @@ export async function postAll(
     tx,
     explained.map(({ id }) => id),
   );
-  const books = openBooks(accounts);
-  const refusals = events.map((event) => postEvent(books, event));
+  const books = openBooks(accounts, await readPayoffs(tx, context, accounts, events));
+  const refusals = events.map((event) => postWithPayoffs(books, event));
   const rows = closeBooks(books, histories, today(context));
   const derived = new Map((await writeLedger(tx, rows)).map((columns) => [columns.id, columns]));
   const changed = new Map<number, AccountRow>();
   for (const columns of rows.accounts) {
-    const before = accounts.get(columns.id);
+    const before = books.accounts.get(columns.id);
     if (before) changed.set(columns.id, { ...before, ...columns, ...derived.get(columns.id) });
   }
   return { refusals, accounts: changed };
+}
+
+/** Reads what decides about the early payoffs of the accounts to which the events can give or take one. */
+function readPayoffs(
+  tx: Tx,
+  { currency }: Context,
+  accounts: ReadonlyMap<number, LockedAccount>,
+  events: readonly MoneyEvent[],
+) {
+  const near = [...accounts.values()].filter((account) => {
+    const movements = events.flatMap((event) =>
+      event.movements.filter(({ accountId }) => accountId === account.id),
+    );
+    const sums = movements.flatMap(({ movement }) =>
+      'amountMinor' in movement
+        ? movement.kind === 'money_in'
+          ? movement.amountMinor
+          : -movement.amountMinor
+        : [],
+    );
+    const sum = (amounts: readonly Minor[]) => amounts.reduce((all, one) => all + one, 0n);
+    const inMinor = sum(sums.filter((one) => one > 0n));
+    return (inMinor > 0n && canEarnPayoff(account, inMinor)) || canLosePayoff(account, sum(sums));
+  });
+  return findPayoffFacts(tx, near, currency, {
+    paymentIds: events.flatMap(({ paymentId }) => paymentId ?? []),
+    creditMoveIds: events.flatMap(({ creditMoveId }) => creditMoveId ?? []),
+  });
 }
 
 /** Posts one money event. @throws AppError if the event does not pass the checks of its account. */
 export async function post(
   tx: Tx,
   context: Context,
-  accounts: ReadonlyMap<number, AccountRow>,
+  accounts: ReadonlyMap<number, LockedAccount>,
   event: MoneyEvent,
 ): Promise<Map<number, AccountRow>> {
   const { refusals, accounts: changed } = await postAll(tx, context, accounts, [event]);

@@ -5,6 +5,7 @@ import type { AccountStatus, LedgerAccount, LedgerEvent, Row } from '../../core/
 import { AppError, invalidField } from '../../core/http/errors.ts';
 import { compareDates, firstOfMonth, type PlainDate } from '../../core/values/dates.ts';
 import { LARGEST_EXACT_MINOR, type Minor, maxMinor, minMinor } from '../../core/values/money.ts';
+import type { PayoffFacts, PlanMove } from '../payoffs/posting-rules.ts';
 import { isStatusIn } from '../status/rules.ts';
 
 // Applies money events to the books of accounts. Amounts are in minor units.
@@ -65,6 +66,8 @@ export interface MoneyEvent {
   /** Entries that refer to the account of the first movement, and that bring the sum of all entries of the event to zero. */
   contra: Entry[];
   rows?: AccompanyingRows;
+  /** Set for an early payoff and its undo: the change of the plan. */
+  planMove?: PlanMove;
 }
 
 /** Rows of other tables. The SQL statement that writes the money events also writes these rows. */
@@ -108,6 +111,8 @@ export interface LedgerRows {
   entries: NewEntry[];
   accounts: (BooksToWrite & Pick<AccountRow, 'status' | 'status_reason'>)[];
   rows: AccompanyingRows & RowsOf<'account_status_changes'>;
+  /** The early payoffs, and those that are undone. */
+  planMoves: PlanMove[];
 }
 
 interface AppliedEvents {
@@ -135,8 +140,10 @@ export function applyEvents(
 
 /** The books of accounts while a transaction posts one event after another. */
 export interface RunningBooks<Account extends BooksRow = AccountRow> {
-  /** As they were before the first event. The transaction has locked them. */
-  readonly accounts: ReadonlyMap<number, Account>;
+  /** As they were before the first event, with the terms after an early payoff. The transaction has locked them. */
+  readonly accounts: Map<number, Account>;
+  /** What decides about the early payoffs of the accounts that the events can give or take one. */
+  readonly payoffs: Map<number, PayoffFacts>;
   /** The new books of the accounts that the posted events have changed. */
   readonly changed: Map<number, NewBooks>;
   readonly posted: MoneyEvent[];
@@ -147,8 +154,16 @@ export interface RunningBooks<Account extends BooksRow = AccountRow> {
 
 export function openBooks<Account extends BooksRow>(
   accounts: ReadonlyMap<number, Account>,
+  payoffs: ReadonlyMap<number, PayoffFacts> = new Map(),
 ): RunningBooks<Account> {
-  return { accounts, changed: new Map(), posted: [], entries: [], count: 0 };
+  return {
+    accounts: new Map(accounts),
+    payoffs: new Map(payoffs),
+    changed: new Map(),
+    posted: [],
+    entries: [],
+    count: 0,
+  };
 }
 
 /** The books of an account after the events posted so far. Undefined for an account that the transaction has not locked. */

@@ -4,25 +4,27 @@ import type { Tx } from '../../core/database/db.ts';
 import { insertRows, rowsAsJson } from '../../core/database/rows.ts';
 import { run } from '../../core/database/statements.ts';
 import type { DB } from '../../core/database/tables.ts';
+import type { LockedAccount } from '../payoffs/posting-rules.ts';
+import { OFFER_OF_PLAN, planStatements } from '../payoffs/store.ts';
 import { STATUS_CHANGE_COLUMNS } from '../status/store.ts';
 import type { AccountRow, LedgerRows } from './rules.ts';
 
-const ACCOUNTS = 'select * from accounts where id = any($1::bigint[]) order by id';
+const ACCOUNTS = `select a.*, ${OFFER_OF_PLAN} as early_payoff from accounts a where a.id = any($1::bigint[]) order by a.id`;
 
 /**
  * Locks accounts in the order of their ids, and waits while another transaction has locked one. payments/locks.ts states the order
  * of all locks. `no key update` does not block foreign keys, so inserts that refer to an account never wait.
  */
-export async function lockAccounts(tx: Tx, ids: readonly number[]): Promise<Map<number, AccountRow>> {
+export async function lockAccounts(tx: Tx, ids: readonly number[]): Promise<Map<number, LockedAccount>> {
   if (ids.length === 0) return new Map();
-  const rows = await run<AccountRow>(tx, `${ACCOUNTS} for no key update`, [ids]);
+  const rows = await run<LockedAccount>(tx, `${ACCOUNTS} for no key update`, [ids]);
   return new Map(rows.map((row) => [row.id, row]));
 }
 
 /** Like `lockAccounts`, but skips accounts that another transaction has locked. */
-export async function takeFreeAccounts(tx: Tx, ids: readonly number[]): Promise<Map<number, AccountRow>> {
+export async function takeFreeAccounts(tx: Tx, ids: readonly number[]): Promise<Map<number, LockedAccount>> {
   if (ids.length === 0) return new Map();
-  const rows = await run<AccountRow>(tx, `${ACCOUNTS} for no key update skip locked`, [ids]);
+  const rows = await run<LockedAccount>(tx, `${ACCOUNTS} for no key update skip locked`, [ids]);
   return new Map(rows.map((row) => [row.id, row]));
 }
 
@@ -132,8 +134,12 @@ function makeStatement(tables: readonly WrittenTable[], hasChanges: boolean): st
 /** The columns that PostgreSQL computes when the books of an account are written. */
 type DerivedColumns = Pick<AccountRow, 'id' | 'next_due_date' | 'updated_at'>;
 
-/** The SQL statement that writes the rows, the entries and the account books of money events. */
-export function ledgerStatement({ count, entries, accounts, rows }: LedgerRows) {
+/** The SQL statements that write the rows, the entries and the account books of money events. */
+export function ledgerStatements(ledger: LedgerRows) {
+  return [...planStatements(ledger.planMoves), ledgerStatement(ledger)];
+}
+
+function ledgerStatement({ count, entries, accounts, rows }: LedgerRows) {
   const tables = WRITTEN_TABLES.filter((table) => rows[table]?.length);
   const { changes = [] } = rows;
   const values = [
@@ -146,7 +152,9 @@ export function ledgerStatement({ count, entries, accounts, rows }: LedgerRows) 
   return { text: statementFor(tables, changes.length > 0), values };
 }
 
-export function writeLedger(tx: Tx, ledger: LedgerRows): Promise<DerivedColumns[]> {
-  const { text, values } = ledgerStatement(ledger);
-  return run<DerivedColumns>(tx, text, values);
+export async function writeLedger(tx: Tx, ledger: LedgerRows): Promise<DerivedColumns[]> {
+  let derived: DerivedColumns[] = [];
+  for (const { text, values } of ledgerStatements(ledger))
+    derived = await run<DerivedColumns>(tx, text, values);
+  return derived;
 }

@@ -22,6 +22,7 @@ import {
   firstInstalmentDate,
   instalmentDateFrom,
   itemsWithin,
+  type RecordedTerms,
   type Terms,
   termsOf,
   totalOf,
@@ -48,7 +49,6 @@ import {
   insertPlanChange,
   type ListedPlanChange,
   type PlanChangeRow,
-  type RecordedTerms,
   sumLowered,
   updateTerms,
 } from './store.ts';

@@ -2,8 +2,8 @@ import { dateInRun, type Run, type SingleDue } from '../../catalogue/pay-plans/r
 import type { PlanChangeKind } from '../../core/database/tables.ts';
 import { compareDates, type PlainDate } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
-import { type Terms, termsOfRuns, totalOf } from '../schedule/rules.ts';
-import { addDues, duesOf, splitAfter, sumOf } from './rules.ts';
+import { duesOf, type Terms, termsOfRuns, totalOf } from '../schedule/rules.ts';
+import { addDues, splitAfter, sumOf } from './rules.ts';
 
 /** A change of an account that is not undone, and that undoes none. */
 export interface ChangeInEffect {

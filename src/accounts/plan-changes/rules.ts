@@ -38,7 +38,16 @@ import {
   type PlainDate,
 } from '../../core/values/dates.ts';
 import { type Minor, maxAmountMinor, maxMinor, minMinor, minorToText } from '../../core/values/money.ts';
-import { instalmentRuns, type Terms, termsOfRuns, totalOf } from '../schedule/rules.ts';
+import {
+  cutOff,
+  duesOf,
+  haveSameRhythm,
+  isAboveZero,
+  joinRuns,
+  type Terms,
+  termsOfRuns,
+  totalOf,
+} from '../schedule/rules.ts';
 
 // What a change does to the schedule of an account. A change takes effect on its business day. It moves, cuts off or appends instalments,
 // and only a sale correction changes the deposit. No two instalments have one date: where two meet, they become one. No new or moved
@@ -359,7 +368,7 @@ interface Outcome extends Partial<Omit<ChangedPlan, 'terms'>> {
 }
 
 function toChangedPlan({ terms }: PlanSituation, change: Outcome): ChangedPlan {
-  const runs = join(change.runs);
+  const runs = joinRuns(change.runs);
   if (runs.length > MAX_RUNS)
     throw invalidField(
       change.path,
@@ -400,15 +409,6 @@ function duesOn({ terms, paidMinor, day }: PlanSituation) {
   return { fallenDue, after, fallenDueMinor, arrearsMinor };
 }
 
-/** The instalments, without those of 0. */
-export function duesOf(terms: Terms): Run[] {
-  return instalmentRuns(terms).filter(isAboveZero);
-}
-
-function isAboveZero({ count, amountMinor }: Run): boolean {
-  return count > 0 && amountMinor > 0n;
-}
-
 export function sumOf(runs: readonly Run[]): Minor {
   return runs.reduce((sum, { count, amountMinor }) => sum + BigInt(count) * amountMinor, 0n);
 }
@@ -433,22 +433,6 @@ function withoutFirst(places: readonly Stretch[], n: number): Stretch[] {
     left -= out;
     return out === stretch.count ? [] : [withoutFirstOf(stretch, out)];
   });
-}
-
-/** The instalments without a sum, which is cut off the last ones. An instalment of 0 vanishes. */
-function cutOff(runs: readonly Run[], sumMinor: Minor): Run[] {
-  const kept = [...runs];
-  let leftMinor = sumMinor;
-  while (leftMinor > 0n) {
-    const run = kept.pop();
-    if (!run) throw new Error(`The instalments are lower than the ${sumMinor} to cut off.`);
-    const runMinor = BigInt(run.count) * run.amountMinor;
-    const restMinor = maxMinor(runMinor - leftMinor, 0n);
-    leftMinor -= runMinor - restMinor;
-    kept.push(...runsOf([run], instalmentsOf(restMinor, run.amountMinor)));
-    if (restMinor > 0n) break;
-  }
-  return kept;
 }
 
 interface Addition {
@@ -479,10 +463,6 @@ function append(runs: readonly Run[], { sumMinor, dues, path }: Addition, situat
   const places = stretchesOf(last, firstPlace, count, situation.monthsWithoutDues);
   if (!places) throw tooLong(path);
   return [...runs, ...runsOf(places, instalmentsOf(sumMinor, instalmentMinor))];
-}
-
-function haveSameRhythm(a: Run, b: Run): boolean {
-  return a.anchor === b.anchor && a.unit === b.unit && a.every === b.every;
 }
 
 function countOf(sumMinor: Minor, instalmentMinor: Minor, path: string): number {
@@ -528,17 +508,4 @@ export function addDues(runs: readonly Run[], dues: readonly SingleDue[]): Run[]
     },
     [...runs],
   );
-}
-
-/** Neighbours of one amount at neighbouring places of one rhythm become one run. */
-function join(runs: readonly Run[]): Run[] {
-  const all: Run[] = [];
-  for (const run of runs) {
-    const before = all.at(-1);
-    const continues = before && haveSameRhythm(before, run) && before.place + before.count === run.place;
-    if (continues && before.amountMinor === run.amountMinor)
-      all[all.length - 1] = { ...before, count: before.count + run.count };
-    else all.push(run);
-  }
-  return all;
 }

@@ -6,22 +6,16 @@ import type { ListPlan } from '../../core/lists/query.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
 import type { AccountRow } from '../ledger/rules.ts';
-import { storedRuns, TERM_COLUMNS, type Terms, termColumns, totalOf } from '../schedule/rules.ts';
+import {
+  type RecordedTerms,
+  recordedTermsOf,
+  storedRuns,
+  type Terms,
+  termColumns,
+  totalOf,
+} from '../schedule/rules.ts';
 import type { OriginalTerms } from './original-rules.ts';
 import type { NewPlanChange } from './schema.ts';
-
-/** The columns of an account that a change can set. `before` and `after` of a change have them. */
-export const RECORDED_COLUMNS = [
-  ...TERM_COLUMNS,
-  'payplan_id',
-  'total_minor',
-  'run_from',
-  'run_before_minor',
-  'restructured_kind',
-  'restructured_on',
-] as const satisfies (keyof AccountRow)[];
-
-export type RecordedTerms = Pick<AccountRow, (typeof RECORDED_COLUMNS)[number]>;
 
 export type PlanChangeRow = Omit<Selectable<PlanChanges>, 'before' | 'after' | 'body'> & {
   before: RecordedTerms;
@@ -35,10 +29,6 @@ export type ListedPlanChange = PlanChangeRow & {
   requester: string | null;
   undone_by: number | null;
 };
-
-function recordedTermsOf(account: AccountRow): RecordedTerms {
-  return Object.fromEntries(RECORDED_COLUMNS.map((column) => [column, account[column]])) as RecordedTerms;
-}
 
 /** The new values of an account, which the transaction has locked. */
 export interface NewTerms extends Pick<AccountRow, 'payplan_id' | 'restructured_kind' | 'restructured_on'> {

@@ -5,11 +5,19 @@ import { type Minor, maxMinor } from '../../core/values/money.ts';
 import { formatAccountNumber } from '../account-number-rules.ts';
 import type { AccountRow } from '../ledger/rules.ts';
 import { balanceOf } from '../ledger/rules.ts';
-import { completionDate, datedRuns, position, type Terms, termsOf, totalOf } from '../schedule/rules.ts';
+import {
+  completionDate,
+  datedRuns,
+  position,
+  type RecordedTerms,
+  type Terms,
+  termsOf,
+  totalOf,
+} from '../schedule/rules.ts';
 import { dueRuleOf } from '../status/rules.ts';
 import { restructuredOf, toPaymentState } from '../view.ts';
 import type { RequestedKind } from './schema.ts';
-import type { ListedPlanChange, RecordedTerms } from './store.ts';
+import type { ListedPlanChange } from './store.ts';
 
 export function planChangesFound(page: Page<ListedPlanChange>, currency: Currency) {
   const rows = page.rows.map((row) => toPlanChange(row, currency));

@@ -3,8 +3,10 @@ import {
   dateInRun,
   duesInRunBy,
   equalInstalments,
+  instalmentsOf,
   type PlanTerms,
   type Run,
+  runsOf as runsOfAmounts,
 } from '../../catalogue/pay-plans/rules.ts';
 import type { Row } from '../../core/database/tables.ts';
 import { addDays, compareDates, daysBetween, later, type PlainDate } from '../../core/values/dates.ts';
@@ -44,6 +46,23 @@ export const TERM_COLUMNS = [
 ] as const satisfies (keyof Row<'accounts'>)[];
 
 export type TermColumns = Pick<Row<'accounts'>, (typeof TERM_COLUMNS)[number]>;
+
+/** The columns of an account that a change of its plan can set. `before` and `after` of a change have them. */
+export const RECORDED_COLUMNS = [
+  ...TERM_COLUMNS,
+  'payplan_id',
+  'total_minor',
+  'run_from',
+  'run_before_minor',
+  'restructured_kind',
+  'restructured_on',
+] as const satisfies (keyof Row<'accounts'>)[];
+
+export type RecordedTerms = Pick<Row<'accounts'>, (typeof RECORDED_COLUMNS)[number]>;
+
+export function recordedTermsOf(account: RecordedTerms): RecordedTerms {
+  return Object.fromEntries(RECORDED_COLUMNS.map((column) => [column, account[column]])) as RecordedTerms;
+}
 
 export function termsOf(row: TermColumns): Terms {
   return {
@@ -166,6 +185,53 @@ export function datedRuns(terms: Terms) {
       first: dateInRun(run, 0),
       last: dateInRun(run, run.count - 1),
     }));
+}
+
+/** The instalments, without those of 0. */
+export function duesOf(terms: Terms): Run[] {
+  return instalmentRuns(terms).filter(isAboveZero);
+}
+
+export function isAboveZero({ count, amountMinor }: Run): boolean {
+  return count > 0 && amountMinor > 0n;
+}
+
+/** The instalments without a sum, which is cut off the last ones. An instalment of 0 vanishes. */
+export function cutOff(runs: readonly Run[], sumMinor: Minor): Run[] {
+  const kept = [...runs];
+  let leftMinor = sumMinor;
+  while (leftMinor > 0n) {
+    const run = kept.pop();
+    if (!run) throw new Error(`The instalments are lower than the ${sumMinor} to cut off.`);
+    const runMinor = BigInt(run.count) * run.amountMinor;
+    const restMinor = maxMinor(runMinor - leftMinor, 0n);
+    leftMinor -= runMinor - restMinor;
+    kept.push(...runsOfAmounts([run], instalmentsOf(restMinor, run.amountMinor)));
+    if (restMinor > 0n) break;
+  }
+  return kept;
+}
+
+/** The terms at a lower price: the sum is cut off the last instalments. */
+export function withLowerPrice(terms: Terms, byMinor: Minor): Terms {
+  return termsOfRuns(terms, joinRuns(cutOff(duesOf(terms), byMinor)));
+}
+
+/** Neighbours of one amount at neighbouring places of one rhythm become one run. */
+export function joinRuns(runs: readonly Run[]): Run[] {
+  const all: Run[] = [];
+  for (const run of runs) {
+    const before = all.at(-1);
+    const continues = before && haveSameRhythm(before, run) && before.place + before.count === run.place;
+    if (continues && before.amountMinor === run.amountMinor)
+      all[all.length - 1] = { ...before, count: before.count + run.count };
+    else all.push(run);
+  }
+  return all;
+}
+
+export function haveSameRhythm(a: Run, b: Run): boolean {
+  return a.anchor === b.anchor && a.unit === b.unit && a.every === b.every;
 }
 
 /** Undefined if there are no instalments. */

@@ -9,6 +9,8 @@ import { type Minor, maxAmountMinor, maxAmountText, maxMinor, minorToText } from
 import { withTrimmed } from '../../core/values/text.ts';
 import {
   canAlwaysBegin,
+  type EarlyPayoff,
+  earlyPayoffOf,
   type Harvest,
   harvestProblems,
   harvestShare,
@@ -19,7 +21,13 @@ import {
   roundedUp,
   runsOfPlan,
 } from './rules.ts';
-import { MAX_INSTALMENTS, type NewPayPlan, type PayPlanChanges } from './schema.ts';
+import {
+  DEFAULT_MIN_DUES,
+  MAX_INSTALMENTS,
+  type NewEarlyPayoff,
+  type NewPayPlan,
+  type PayPlanChanges,
+} from './schema.ts';
 import { insertPayPlan, lockPayPlan, updatePayPlan } from './store.ts';
 
 export async function createPayPlan(context: Context, actor: Actor, sent: NewPayPlan) {
@@ -34,6 +42,7 @@ export async function createPayPlan(context: Context, actor: Actor, sent: NewPay
     graceDays: body.graceDays ?? 0,
     autoSuspend: body.autoSuspend ?? false,
     active: body.active ?? true,
+    earlyPayoff: readEarlyPayoff(body.earlyPayoff ?? null),
   };
   if (priceOf(fields) > maxAmountMinor(currency.decimals)) {
     throw invalidField(
@@ -122,6 +131,10 @@ function readInstalments(body: NewPayPlan, currency: Currency) {
   };
 }
 
+function readEarlyPayoff(sent: NewEarlyPayoff | null): EarlyPayoff | null {
+  return sent && { until: null, minDues: DEFAULT_MIN_DUES, ...sent };
+}
+
 function rhythmOf({ every = 1, monthsWithoutDues = [] }: NewPayPlan, frequency: Frequency) {
   return {
     frequency,
@@ -178,7 +191,8 @@ function readHarvest(body: NewPayPlan, harvest: Harvest, currency: Currency, day
 }
 
 export async function changePayPlan(context: Context, actor: Actor, id: number, sent: PayPlanChanges) {
-  const body = withTrimmed(sent, 'name');
+  const { earlyPayoff, ...others } = withTrimmed(sent, 'name');
+  const body = { ...others, ...(earlyPayoff !== undefined && { earlyPayoff: readEarlyPayoff(earlyPayoff) }) };
   return inTransaction(context.db, async (tx) => {
     const row = await lockPayPlan(tx, id);
     if (!row) throw notFound('payplan', id);
@@ -187,7 +201,7 @@ export async function changePayPlan(context: Context, actor: Actor, id: number, 
       action: 'payplan.change',
       resource: 'payplan',
       resourceId: id,
-      before: { ...row, autoSuspend: row.auto_suspend },
+      before: { ...row, autoSuspend: row.auto_suspend, earlyPayoff: earlyPayoffOf(row) },
       after: body,
       event: event('payplan.updated', { changedFields: Object.keys(body) }),
     });

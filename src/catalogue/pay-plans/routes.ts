@@ -73,7 +73,7 @@ export function payPlanRoutes(api: Api, context: Context): void {
     ...described,
     access: 'catalogue:write',
     description:
-      'The terms of a plan never change, because accounts were opened with them. Add a new plan instead.',
+      'The terms of a plan never change, because accounts were opened with them. Add a new plan instead. A changed `earlyPayoff` applies to all accounts of the plan, from now on.',
     body: PayPlanChanges,
     async lock(tx, id) {
       const row = await lockPayPlan(tx, id);

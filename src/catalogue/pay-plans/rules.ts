@@ -192,6 +192,32 @@ export function harvestColumns(harvest: Harvest | null): HarvestColumns {
   };
 }
 
+/** The discount that a plan offers to a customer who pays all that is left on one day. */
+export interface EarlyPayoff {
+  /** The part of the unpaid instalments after the day of the payoff that is discounted. */
+  discountBasisPoints: number;
+  /** The last day of the offer. Null for an offer without end. */
+  until: PlainDate | null;
+  /** The number of unpaid instalments after the day of the payoff that an account needs. */
+  minDues: number;
+}
+
+type PayoffColumns = Pick<Row<'pay_plans'>, 'payoff_basis_points' | 'payoff_until' | 'payoff_min_dues'>;
+
+/** Null if the plan offers no discount for an early payoff. */
+export function earlyPayoffOf(row: PayoffColumns): EarlyPayoff | null {
+  const { payoff_basis_points: discountBasisPoints, payoff_until: until, payoff_min_dues: minDues } = row;
+  return discountBasisPoints === null || minDues === null ? null : { discountBasisPoints, until, minDues };
+}
+
+export function earlyPayoffColumns(offer: EarlyPayoff | null): PayoffColumns {
+  return {
+    payoff_basis_points: offer?.discountBasisPoints ?? null,
+    payoff_until: offer?.until ?? null,
+    payoff_min_dues: offer?.minDues ?? null,
+  };
+}
+
 type HarvestColumns = Pick<
   Row<'pay_plans'>,
   'harvest_months' | 'harvest_days' | 'harvest_shares' | 'harvest_cycles' | 'lead_days'

@@ -19,6 +19,9 @@ export const FREQUENCIES = ['daily', 'weekly', 'monthly'] as const satisfies Fre
 
 export const MAX_INSTALMENTS = 10_000;
 
+/** `minDues` of an early payoff that does not say it. */
+export const DEFAULT_MIN_DUES = 2;
+
 /** @param prefix - bodies refuse unknown fields, so their schemas have names of their own. */
 const harvestFields = (prefix: 'New' | '') => ({
   entries: Type.Array(
@@ -54,6 +57,43 @@ export const NewHarvest = Type.Object(harvestFields('New'), {
     'For a plan with a price, or a revision, whose instalments are due on certain days of the year, such as after harvests, instead of frequency, every, monthsWithoutDues, instalmentAmount and instalmentCount. Each instalment is its share of (price − deposit) / cycles, or of what is spread, rounded down to roundingUnit; the last one takes the rest.',
 });
 const Harvest = Type.Object(harvestFields(''), { title: 'Harvest' });
+
+const discountBasisPoints = Type.Integer({
+  minimum: 1,
+  maximum: WHOLE_SHARE,
+  description:
+    'The part of the unpaid instalments due after the day of the payoff that is discounted, in hundredths of a per cent. The discount is rounded down to roundingUnit.',
+});
+const lastDayOfOffer = 'The last day of the offer. Null: the offer has no end.';
+const minDues = {
+  minimum: 1,
+  maximum: MAX_INSTALMENTS,
+  description: 'The number of unpaid instalments after the day of the payoff that an account needs.',
+};
+
+export const NewEarlyPayoff = Type.Object(
+  {
+    discountBasisPoints,
+    until: Type.Optional(Nullable({ ...EntryDate, description: `${lastDayOfOffer} Default: null.` })),
+    minDues: Type.Optional(
+      Type.Integer({ ...minDues, description: `${minDues.description} Default: ${DEFAULT_MIN_DUES}.` }),
+    ),
+  },
+  { title: 'NewEarlyPayoff' },
+);
+export type NewEarlyPayoff = Static<typeof NewEarlyPayoff>;
+
+const EarlyPayoff = Type.Object(
+  {
+    discountBasisPoints,
+    until: Nullable({ ...DateText, description: lastDayOfOffer }),
+    minDues: Type.Integer(minDues),
+  },
+  { title: 'EarlyPayoff' },
+);
+
+const OFFER =
+  'A discount for a customer who pays all that is left on one day, on active, suspended and defaulted accounts whose deposit was paid before. It applies to all accounts of the plan, from now on; discounts that were given stay.';
 
 export const NewPayPlan = Type.Object(
   {
@@ -101,6 +141,7 @@ export const NewPayPlan = Type.Object(
     graceDays: Type.Optional(Type.Integer({ minimum: 0, maximum: 365, description: 'Default: 0.' })),
     autoSuspend: Type.Optional(Type.Boolean()),
     active: Type.Optional(Type.Boolean()),
+    earlyPayoff: Type.Optional(Nullable({ ...NewEarlyPayoff, description: `${OFFER} Default: null.` })),
   },
   {
     title: 'NewPayPlan',
@@ -115,6 +156,7 @@ export const NewPayPlan = Type.Object(
         graceDays: 7,
         autoSuspend: false,
         active: true,
+        earlyPayoff: { discountBasisPoints: 1000, until: '2027-06-30', minDues: 2 },
       },
       {
         name: 'Monthly without the hungry months',
@@ -146,17 +188,24 @@ export const NewPayPlan = Type.Object(
 );
 export type NewPayPlan = Static<typeof NewPayPlan>;
 
-/** Does not contain the terms of a plan: they cannot be changed, because accounts were opened with them. */
+/**
+ * Does not contain the terms of a plan: they cannot be changed, because accounts were opened with them. What the plan offers for an early
+ * payoff is no term that accounts copy.
+ */
 export const PayPlanChanges = Type.Object(
   {
     name: Type.Optional(Text(200)),
     active: Type.Optional(Type.Boolean()),
     autoSuspend: Type.Optional(Type.Boolean()),
+    earlyPayoff: Type.Optional(Nullable({ ...NewEarlyPayoff, description: `${OFFER} Null ends the offer.` })),
   },
   {
     minProperties: 1,
     title: 'PayPlanChanges',
-    examples: [{ name: 'Daily, one year (closed)', active: false }],
+    examples: [
+      { name: 'Daily, one year (closed)', active: false },
+      { earlyPayoff: { discountBasisPoints: 1000, until: null } },
+    ],
   },
 );
 export type PayPlanChanges = Static<typeof PayPlanChanges>;
@@ -206,6 +255,7 @@ export const PayPlan = Type.Object(
     graceDays: Type.Integer(),
     autoSuspend: Type.Boolean(),
     active: Type.Boolean(),
+    earlyPayoff: Nullable({ ...EarlyPayoff, description: 'The discount for an early payoff. Null: none.' }),
     createdAt: Timestamp,
     updatedAt: Timestamp,
     dates: Type.Object(
@@ -239,6 +289,7 @@ export const PayPlan = Type.Object(
         graceDays: 7,
         autoSuspend: false,
         active: true,
+        earlyPayoff: null,
         createdAt: '2026-11-02T08:15:30.000Z',
         updatedAt: '2026-11-02T08:15:30.000Z',
         dates: {

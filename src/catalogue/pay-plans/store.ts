@@ -6,7 +6,7 @@ import { type AppError, duplicate, notFound } from '../../core/http/errors.ts';
 import { fetchPage } from '../../core/lists/page.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
 import type { Minor } from '../../core/values/money.ts';
-import { type Harvest, harvestColumns } from './rules.ts';
+import { type EarlyPayoff, earlyPayoffColumns, type Harvest, harvestColumns } from './rules.ts';
 
 export type PayPlanRow = Selectable<PayPlans>;
 
@@ -25,6 +25,7 @@ interface PayPlanFields {
   graceDays: number;
   autoSuspend: boolean;
   active: boolean;
+  earlyPayoff: EarlyPayoff | null;
 }
 
 /** @throws AppError DUPLICATE_ENTRY if the name is taken, NOT_FOUND for an unknown product. */
@@ -47,6 +48,7 @@ export async function insertPayPlan(tx: Tx, fields: PayPlanFields): Promise<PayP
         grace_days: fields.graceDays,
         auto_suspend: fields.autoSuspend,
         active: fields.active,
+        ...earlyPayoffColumns(fields.earlyPayoff),
       })
       .returningAll()
       .executeTakeFirstOrThrow();
@@ -65,14 +67,15 @@ export function lockPayPlan(tx: Tx, id: number): Promise<PayPlanRow | undefined>
 export async function updatePayPlan(
   tx: Tx,
   id: number,
-  changes: { name?: string; active?: boolean; autoSuspend?: boolean },
+  changes: { name?: string; active?: boolean; autoSuspend?: boolean; earlyPayoff?: EarlyPayoff | null },
 ): Promise<PayPlanRow> {
-  const { autoSuspend, ...others } = changes;
+  const { autoSuspend, earlyPayoff, ...others } = changes;
   return tx
     .updateTable('pay_plans')
     .set({
       ...others,
       ...(autoSuspend !== undefined && { auto_suspend: autoSuspend }),
+      ...(earlyPayoff !== undefined && earlyPayoffColumns(earlyPayoff)),
       updated_at: sql`business_now()`,
     })
     .where('id', '=', id)

@@ -899,6 +899,9 @@ export interface PayPlans {
   lead_days: number | null;
   months_without_dues: Generated<number[]>;
   name: string;
+  payoff_basis_points: number | null;
+  payoff_min_dues: number | null;
+  payoff_until: PlainDate | null;
   price_minor: Int8 | null;
   product_id: Int8 | null;
   rounding_minor: Int8 | null;

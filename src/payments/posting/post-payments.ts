@@ -1,6 +1,7 @@
 import { closeBooks } from '../../accounts/ledger/close-books-rules.ts';
-import { openBooks, postEvent } from '../../accounts/ledger/rules.ts';
-import { ledgerStatement } from '../../accounts/ledger/store.ts';
+import { postWithPayoffs } from '../../accounts/ledger/payoff-rules.ts';
+import { openBooks } from '../../accounts/ledger/rules.ts';
+import { ledgerStatements } from '../../accounts/ledger/store.ts';
 import { type Context, today } from '../../core/context.ts';
 import type { BatchResults } from '../../core/database/batching.ts';
 import type { Tx } from '../../core/database/db.ts';
@@ -29,8 +30,8 @@ export async function postPayments(
   context: Context,
   items: readonly PaymentToPost[],
 ): Promise<Results> {
-  const { reads, accounts, histories, notNow } = await takeAndRead(tx, context, items);
-  const earlier: PostedSoFar = { books: openBooks(accounts), payments: [] };
+  const { reads, accounts, histories, payoffs, notNow } = await takeAndRead(tx, context, items);
+  const earlier: PostedSoFar = { books: openBooks(accounts, payoffs), payments: [] };
   const decisions = new Map([...reads].map(([item, own]) => [item, decide(context, item, own, earlier)]));
   const rows = [...decisions.values()];
   const changed = {
@@ -43,7 +44,7 @@ export async function postPayments(
   await sendWithCommit(tx, [
     ...paymentUpdates(changed),
     ...(isLedgerChanged
-      ? [ledgerStatement(closeBooks(earlier.books, histories, today(context), inserted))]
+      ? ledgerStatements(closeBooks(earlier.books, histories, today(context), inserted))
       : []),
     ...notificationUpdates(changed),
   ]);
@@ -83,7 +84,7 @@ function decide(
     return { result: { error } }; // The others of the batch are still posted.
   }
   if (!decision.event) return decision;
-  const refusal = postEvent(earlier.books, decision.event);
+  const refusal = postWithPayoffs(earlier.books, decision.event);
   if (refusal) return refuse(refusal);
   earlier.payments.push(...((decision.event.rows?.payments ?? []) as EarlierPayment[]));
   return decision;

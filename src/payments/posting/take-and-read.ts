@@ -1,11 +1,13 @@
-import type { AccountRow } from '../../accounts/ledger/rules.ts';
 import { findExistingAccounts, takeFreeAccounts } from '../../accounts/ledger/store.ts';
+import { canEarnPayoff, type LockedAccount, type PayoffFacts } from '../../accounts/payoffs/posting-rules.ts';
+import { findPayoffFacts } from '../../accounts/payoffs/store.ts';
 import { needsHistory, type StatusHistory } from '../../accounts/status/paid-amount-rules.ts';
 import { findStatusHistories } from '../../accounts/status/store.ts';
 import type { Context } from '../../core/context.ts';
 import type { Tx } from '../../core/database/db.ts';
 import { externalIdKey } from '../../core/http/external-ids.ts';
 import { findAnswers, lockNameOf, readAnswer } from '../../core/http/idempotency.ts';
+import type { Minor } from '../../core/values/money.ts';
 import { findRecentlyCounted } from '../cash/overview-store.ts';
 import { decideMatch, type Match, NO_MATCH, suggestedAccountIds } from '../matching/rules.ts';
 import { findCandidates, findCustomersOf, findRelatedAssignments } from '../matching/store.ts';
@@ -31,8 +33,9 @@ import {
 interface Taken {
   /** What was read for each payment whose locks were free, in the order of the payments. */
   reads: Map<PaymentToPost, PostingReads>;
-  accounts: Map<number, AccountRow>;
+  accounts: Map<number, LockedAccount>;
   histories: Map<number, StatusHistory>;
+  payoffs: Map<number, PayoffFacts>;
   notNow: Map<PaymentToPost, string>;
 }
 
@@ -43,7 +46,7 @@ interface Taken {
  */
 export async function takeAndRead(
   tx: Tx,
-  { config }: Context,
+  { config, currency }: Context,
   items: readonly PaymentToPost[],
 ): Promise<Taken> {
   const timeZone = config.BUSINESS_TIMEZONE;
@@ -149,7 +152,21 @@ export async function takeAndRead(
       ...(answer && { answer: readAnswer(answer, key) }),
     });
   }
-  return { reads, accounts, histories, notNow };
+  const payoffs = await findPayoffFacts(tx, accountsNearPayoff([...reads.keys()]), currency);
+  return { reads, accounts, histories, payoffs, notNow };
+
+  function accountsNearPayoff(taken: readonly PaymentToPost[]): LockedAccount[] {
+    const sums = new Map<number, Minor>();
+    for (const item of taken) {
+      const accountId = accountOf(item);
+      const { amountMinor } = 'manual' in item ? item.manual : item.notification;
+      if (accountId !== null) sums.set(accountId, (sums.get(accountId) ?? 0n) + amountMinor);
+    }
+    return [...sums].flatMap(([id, sumMinor]) => {
+      const account = accounts.get(id);
+      return account && canEarnPayoff(account, sumMinor) ? account : [];
+    });
+  }
 }
 
 function idsOf(ids: readonly (number | null)[]): number[] {

@@ -1,6 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { RECORDED_COLUMNS } from '../../accounts/plan-changes/store.ts';
-import { runColumns } from '../../accounts/schedule/rules.ts';
+import { RECORDED_COLUMNS, runColumns } from '../../accounts/schedule/rules.ts';
 import { employeeFields } from '../../catalogue/employees/schema.ts';
 import { productFields } from '../../catalogue/products/schema.ts';
 import type { Tx } from '../../core/database/db.ts';

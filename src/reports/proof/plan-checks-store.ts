@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Check } from './store.ts';
 
 /** The changes that an undo can undo. */
-const CAN_BE_UNDONE = sql`('deferral', 'revision', 'discount', 'price_correction', 'price_rise', 'sale_correction')`;
+const CAN_BE_UNDONE = sql`('deferral', 'revision', 'discount', 'price_correction', 'price_rise', 'sale_correction', 'payoff')`;
 
 /** The ledger event of each kind of change that can change a price. */
 const LEDGER_EVENTS = sql`(values

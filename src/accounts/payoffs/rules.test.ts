@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PROPERTY_RUNS } from '../../../test/support/property-runs.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
+import { changedPlan } from '../plan-changes/rules.ts';
 import { scheduleItems, type Terms, totalOf } from '../schedule/rules.ts';
 import { ACCOUNT_STATUSES } from '../status/rules.ts';
-import { earnedPayoff, type PayoffOffer, type PayoffSituation, payoffOffer } from './payoff-rules.ts';
-import { changedPlan } from './rules.ts';
+import { earnedPayoff, type PayoffOffer, type PayoffSituation, payoffOffer } from './rules.ts';
 
 const day = (text: string) => text as PlainDate;
 

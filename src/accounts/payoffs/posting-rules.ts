@@ -1,0 +1,206 @@
+import { type EarlyPayoff, WHOLE_SHARE } from '../../catalogue/pay-plans/rules.ts';
+import { auditRow, type ChangeRow, event } from '../../changes/events/change-rules.ts';
+import type { Actor } from '../../core/context.ts';
+import type { RowsOf } from '../../core/database/rows.ts';
+import type { Row } from '../../core/database/tables.ts';
+import { later, type PlainDate } from '../../core/values/dates.ts';
+import type { Minor } from '../../core/values/money.ts';
+import {
+  chargesOf,
+  nextDueDate,
+  type RecordedTerms,
+  recordedTermsOf,
+  storedRuns,
+  termColumns,
+  termsOf,
+  totalOf,
+  withLowerPrice,
+} from '../schedule/rules.ts';
+import { isStatusIn } from '../status/rules.ts';
+import { earnedPayoff, type PayoffOffer } from './rules.ts';
+
+// What money does to the early payoff of an account: it earns one, or falls below its price and ends it.
+
+type AccountRow = Row<'accounts'>;
+type NewOriginalTerms = NonNullable<RowsOf<'original_terms'>['original_terms']>[number];
+type NewPlanChange = NonNullable<RowsOf<'plan_changes'>['plan_changes']>[number];
+
+/** The offer of a pay plan, as accounts are locked with it. */
+export interface OfferOfPlan extends EarlyPayoff {
+  roundingMinor: number | null;
+}
+
+/** An account that the transaction has locked, with what its pay plan offers for an early payoff. */
+export type LockedAccount = AccountRow & { early_payoff?: OfferOfPlan | null };
+
+/** The columns of `original_terms` that do not name a change. */
+export type OriginalColumns = Omit<NewOriginalTerms, 'account_id' | 'version' | 'effective_on'>;
+
+/** What was read to decide about the early payoff of an account. */
+export interface PayoffFacts {
+  /** Undefined if the pay plan offers none. */
+  offer: PayoffOffer | undefined;
+  /** The id for a new change of the plan. */
+  changeId: number;
+  /** The sum of the unreversed payments and credit moves of each date, without those of the money events of the transaction. */
+  money: ReadonlyMap<PlainDate, Minor>;
+  /** The latest date of a change of the plan. */
+  latestChange: PlainDate | null;
+  /** The newest original terms. Null if there are none. */
+  original: OriginalColumns | null;
+  /** The early payoff that is not undone. */
+  inEffect: {
+    id: number;
+    effectiveOn: PlainDate;
+    before: RecordedTerms;
+    originalBefore: OriginalColumns | null;
+  } | null;
+}
+
+/** The columns that a payoff or its undo sets, and the row of the change. */
+export interface PlanMove {
+  account: AccountRow;
+  byMinor: Minor;
+  valueDate: PlainDate;
+  change: NewPlanChange;
+  original: NewOriginalTerms;
+  rows: ChangeRow[];
+}
+
+/** Whether money on the account can earn a payoff, so that more has to be read. @param moneyMinor - the sum of the money. */
+export function canEarnPayoff(account: LockedAccount, moneyMinor: Minor): boolean {
+  const { early_payoff: offer } = account;
+  if (!offer || !isStatusIn(account.status, 'offersPayoff')) return false;
+  const { chargedMinor, instalmentsMinor } = chargesOf(termsOf(account));
+  const mostMinor = (instalmentsMinor * BigInt(offer.discountBasisPoints)) / BigInt(WHOLE_SHARE);
+  return BigInt(account.paid_minor) + moneyMinor >= chargedMinor - mostMinor;
+}
+
+/** Whether the account can lose a payoff, so that more has to be read. @param moneyMinor - the sum that comes, negative if it leaves. */
+export function canLosePayoff(account: AccountRow, moneyMinor: Minor): boolean {
+  const isPaid = isStatusIn(account.status, 'paidInFull');
+  return (
+    isPaid &&
+    account.plan_version > 0 &&
+    BigInt(account.paid_minor) + moneyMinor < BigInt(account.total_minor)
+  );
+}
+
+/** The payoff that money of a day has earned. Undefined if it has earned none. */
+export function payoffEarned(
+  account: AccountRow,
+  { offer, money, latestChange, ...facts }: PayoffFacts,
+  { day, actor, paidMinor }: { day: PlainDate; actor: Actor; paidMinor: Minor },
+): PlanMove | undefined {
+  if (!offer || facts.inEffect) return undefined;
+  const sumOf = (counts: (date: PlainDate) => boolean) =>
+    [...money].reduce((sum, [date, amountMinor]) => (counts(date) ? sum + amountMinor : sum), 0n);
+  const paidBeforeMinor = sumOf((date) => date < day);
+  const dates = [...money.keys(), ...(latestChange === null ? [] : [latestChange])];
+  const latestDate = dates.reduce<PlainDate | null>((last, date) => (last ? later(last, date) : date), null);
+  const terms = termsOf(account);
+  const situation = { terms, status: account.status, paidBeforeMinor, latestDate };
+  const discountMinor = earnedPayoff(offer, situation, { day, paidMinor: sumOf((date) => date <= day) });
+  if (discountMinor === 0n) return undefined;
+  const lowered = withLowerPrice(terms, discountMinor);
+  const { run_from = null, run_before_minor = null } = lowered.runs ? storedRuns(lowered) : {};
+  const columns = {
+    ...termColumns(lowered),
+    total_minor: Number(totalOf(lowered)),
+    run_from,
+    run_before_minor,
+  };
+  const { discountBasisPoints, until, minDues } = { ...offer, discountBasisPoints: offer.basisPoints };
+  const original = facts.original?.total_minor == null ? null : facts.original;
+  return planMove(account, columns, {
+    ...{ day, actor, paidMinor },
+    change: {
+      id: facts.changeId,
+      kind: 'payoff',
+      reason: null,
+      // The offer can change later.
+      body: {
+        earlyPayoff: { discountBasisPoints, until, minDues },
+        roundingMinor: Number(offer.roundingMinor),
+      },
+      undoes: null,
+    },
+    original: {
+      ...(original ?? { total_minor: account.total_minor, ...storedRuns(terms) }),
+      corrected_minor: Number(original?.corrected_minor ?? 0) - Number(discountMinor),
+    },
+  });
+}
+
+/** The undo of a payoff whose price is no longer paid. It has the date of the payoff, so that the payoff counts on no day. */
+export function payoffUndone(
+  account: AccountRow,
+  { changeId, inEffect }: PayoffFacts,
+  { actor, paidMinor }: { actor: Actor; paidMinor: Minor },
+): PlanMove | undefined {
+  if (!inEffect || paidMinor >= BigInt(account.total_minor)) return undefined;
+  return planMove(account, inEffect.before, {
+    ...{ day: inEffect.effectiveOn, actor, paidMinor },
+    change: { id: changeId, kind: 'undo', reason: UNDO_REASON, body: {}, undoes: inEffect.id },
+    original: inEffect.originalBefore ?? { corrected_minor: 0 },
+  });
+}
+
+const UNDO_REASON = 'the sum paid fell below the price of the early payoff';
+
+function planMove(
+  before: AccountRow,
+  columns: Partial<AccountRow>,
+  {
+    day,
+    actor,
+    paidMinor,
+    change,
+    original,
+  }: {
+    day: PlainDate;
+    actor: Actor;
+    paidMinor: Minor;
+    change: Pick<NewPlanChange, 'kind' | 'reason' | 'undoes'> & { id: number; body: object };
+    original: OriginalColumns;
+  },
+): PlanMove {
+  const { id: accountId, total_minor: previousTotalMinor } = before;
+  // The ledger compares the due date with the one before the change.
+  const account = { ...before, ...columns, plan_version: before.plan_version + 1 };
+  const { total_minor: totalMinor, plan_version: version } = account;
+  const { id: changeId, kind, reason } = change;
+  const byMinor = BigInt(totalMinor) - BigInt(previousTotalMinor);
+  const named = { account_id: accountId, version, effective_on: day };
+  const made = { kind, changeId, planVersion: version };
+  return {
+    account,
+    byMinor,
+    valueDate: day,
+    change: {
+      ...named,
+      ...change,
+      body: change.body as NewPlanChange['body'],
+      before: recordedTermsOf(before) as unknown as NewPlanChange['before'],
+      after: recordedTermsOf(account) as unknown as NewPlanChange['after'],
+      price_change_minor: byMinor,
+      actor_user_id: actor.userId,
+      api_key_id: actor.apiKey?.id ?? null,
+    },
+    original: { ...original, ...named },
+    rows: [
+      auditRow(actor, {
+        action: 'account.change_plan',
+        resource: 'account',
+        resourceId: accountId,
+        before: { totalMinor: previousTotalMinor },
+        after: { ...made, reason, totalMinor },
+        event: event(
+          'account.plan_changed',
+          { ...made, totalMinor, previousTotalMinor, nextDueDate: nextDueDate(account, Number(paidMinor)) },
+          { id: accountId },
+        ),
+      }),
+    ],
+  };
+}
