@@ -127,3 +127,56 @@ describe('a payoff whose price is no longer paid', () => {
     await expectBooksToBalance(service.context);
   });
 });
+
+describe('a correction of the price after a payoff', () => {
+  async function change(id: number, body: object): Promise<Data> {
+    const path = `/accounts/${id}/plan-changes`;
+    const { version, paid } = await dataOf(service.call('POST', path, body));
+    const confirmed = { reason: 'a test', ...body, confirm: { version, paid } };
+    return dataOf(service.call('POST', path, confirmed), 201);
+  }
+
+  it('stays on its day if the payoff is undone later', async () => {
+    const { id } = await account();
+    const { id: paymentId } = await pay(service, id, 450);
+    await pay(service, id, 450);
+    setToday(service, '2026-11-05');
+    await change(id, { kind: 'price_correction', amount: 200 });
+    await change(id, { kind: 'undo' });
+    await change(id, { kind: 'price_correction', amount: 30 });
+    await change(id, { kind: 'price_correction', amount: 50 });
+    expect(await accountNow(service, id)).toMatchObject({ status: 'completed', total: 820, credit: 80 });
+    setToday(service, '2026-11-10');
+    await reverse(service, paymentId);
+    expect(await accountNow(service, id)).toMatchObject({
+      ...{ status: 'active', total: 920, paid: 450, balance: 470, planVersion: 10 },
+      originalTerms: { nextDueDate: '2026-12-07', daysPastDue: 0 },
+    });
+    const changes = await changesOf(id);
+    expect(
+      changes.slice(5).map(({ kind, effectiveOn, priceChange }) => [kind, effectiveOn, priceChange]),
+    ).toEqual([
+      ['undo', '2026-11-05', 50],
+      ['undo', '2026-11-05', 30],
+      ['undo', DAY, 100],
+      ['price_correction', '2026-11-05', -30],
+      ['price_correction', '2026-11-05', -50],
+    ]);
+    expect(changes.at(-1)).toMatchObject({
+      reason: 'a test',
+      actor: 'admin@example.com',
+      after: { total: 920 },
+    });
+    for (const [to, total] of [
+      [DAY, 1_000],
+      ['2026-11-04', 1_000],
+      ['2026-11-05', 920],
+      ['2026-11-10', 920],
+    ]) {
+      const made = await dataOf(service.call('GET', `/accounts/${id}/statement?from=${DAY}&to=${to}`));
+      expect(made.closing.owedInTotal, String(to)).toBe(Number(total) - 450);
+    }
+    await expectBooksToBalance(service.context);
+    setToday(service, DAY);
+  });
+});

@@ -16,7 +16,7 @@ export function postWithPayoffs(running: RunningBooks, event: MoneyEvent): AppEr
     const now = withMoney(facts, event, amountMinor);
     running.payoffs.set(accountId, now);
     if (movement.kind === 'money_in')
-      postMove(running, accountId, event, (account, paidMinor) =>
+      postMoves(running, accountId, event, (account, paidMinor) =>
         payoffEarned(account, now, { day: event.valueDate, actor: event.actor, paidMinor }),
       );
   }
@@ -30,7 +30,7 @@ export function undoPayoffs(running: RunningBooks): void {
       movements.some((one) => one.accountId === accountId),
     );
     if (event)
-      postMove(running, accountId, event, (account, paidMinor) =>
+      postMoves(running, accountId, event, (account, paidMinor) =>
         payoffUndone(account, facts, { actor: event.actor, paidMinor }),
       );
   }
@@ -42,25 +42,25 @@ function withMoney(facts: PayoffFacts, { valueDate }: MoneyEvent, amountMinor: M
   return { ...facts, money: new Map(facts.money).set(valueDate, sumMinor) };
 }
 
-function postMove(
+function postMoves(
   running: RunningBooks,
   accountId: number,
   { actor }: MoneyEvent,
-  decide: (account: AccountRow, paidMinor: Minor) => PlanMove | undefined,
+  decide: (account: AccountRow, paidMinor: Minor) => readonly PlanMove[],
 ): void {
   const account = running.accounts.get(accountId);
   const books = runningBooksOf(running, accountId);
-  const move = account && books && decide(account, books.paidMinor);
-  if (!move) return;
-  running.accounts.set(accountId, move.account);
-  const refusal = postEvent(running, {
-    event: 'price_discounted',
-    actor,
-    valueDate: move.valueDate,
-    movements: [{ accountId, movement: { kind: 'change_price', byMinor: move.byMinor } }],
-    contra: [],
-    rows: { changes: move.rows },
-    planMove: move,
-  });
-  if (refusal) throw refusal;
+  for (const move of account && books ? decide(account, books.paidMinor) : []) {
+    running.accounts.set(accountId, move.account);
+    const refusal = postEvent(running, {
+      event: move.event,
+      actor,
+      valueDate: move.valueDate,
+      movements: [{ accountId, movement: { kind: 'change_price', byMinor: move.byMinor } }],
+      contra: [],
+      rows: { changes: move.rows },
+      planMove: move,
+    });
+    if (refusal) throw refusal;
+  }
 }

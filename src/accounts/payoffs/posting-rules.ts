@@ -2,7 +2,7 @@ import { type EarlyPayoff, WHOLE_SHARE } from '../../catalogue/pay-plans/rules.t
 import { auditRow, type ChangeRow, event } from '../../changes/events/change-rules.ts';
 import type { Actor } from '../../core/context.ts';
 import type { RowsOf } from '../../core/database/rows.ts';
-import type { Row } from '../../core/database/tables.ts';
+import type { LedgerEvent, Row } from '../../core/database/tables.ts';
 import { later, type PlainDate } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
 import {
@@ -40,8 +40,8 @@ export type OriginalColumns = Omit<NewOriginalTerms, 'account_id' | 'version' | 
 export interface PayoffFacts {
   /** Undefined if the pay plan offers none. */
   offer: PayoffOffer | undefined;
-  /** The id for a new change of the plan. */
-  changeId: number;
+  /** The ids for new changes of the plan. */
+  changeIds: readonly number[];
   /** The sum of the unreversed payments and credit moves of each date, without those of the money events of the transaction. */
   money: ReadonlyMap<PlainDate, Minor>;
   /** The latest date of a change of the plan. */
@@ -49,17 +49,31 @@ export interface PayoffFacts {
   /** The newest original terms. Null if there are none. */
   original: OriginalColumns | null;
   /** The early payoff that is not undone. */
-  inEffect: {
-    id: number;
-    effectiveOn: PlainDate;
-    before: RecordedTerms;
-    originalBefore: OriginalColumns | null;
-  } | null;
+  inEffect: PayoffInEffect | null;
 }
+
+interface PayoffInEffect {
+  id: number;
+  effectiveOn: PlainDate;
+  before: RecordedTerms;
+  originalBefore: OriginalColumns | null;
+  /** The changes since then that are not undone, in their order. On a paid account, only the price can be corrected. */
+  since: PriceCorrection[];
+}
+
+/** The row of a price correction, with the terms as JSON. */
+type PriceCorrection = Omit<NewPlanChange, 'before'> & {
+  id: number;
+  effective_on: PlainDate;
+  price_change_minor: number;
+  before: RecordedTerms;
+  originalBefore: OriginalColumns | null;
+};
 
 /** The columns that a payoff or its undo sets, and the row of the change. */
 export interface PlanMove {
   account: AccountRow;
+  event: LedgerEvent;
   byMinor: Minor;
   valueDate: PlainDate;
   change: NewPlanChange;
@@ -86,13 +100,13 @@ export function canLosePayoff(account: AccountRow, moneyMinor: Minor): boolean {
   );
 }
 
-/** The payoff that money of a day has earned. Undefined if it has earned none. */
+/** The payoff that money of a day has earned, if it has earned one. */
 export function payoffEarned(
   account: AccountRow,
   { offer, money, latestChange, ...facts }: PayoffFacts,
   { day, actor, paidMinor }: { day: PlainDate; actor: Actor; paidMinor: Minor },
-): PlanMove | undefined {
-  if (!offer || facts.inEffect) return undefined;
+): PlanMove[] {
+  if (!offer || facts.inEffect) return [];
   const sumOf = (counts: (date: PlainDate) => boolean) =>
     [...money].reduce((sum, [date, amountMinor]) => (counts(date) ? sum + amountMinor : sum), 0n);
   const paidBeforeMinor = sumOf((date) => date < day);
@@ -101,8 +115,76 @@ export function payoffEarned(
   const terms = termsOf(account);
   const situation = { terms, status: account.status, paidBeforeMinor, latestDate };
   const discountMinor = earnedPayoff(offer, situation, { day, paidMinor: sumOf((date) => date <= day) });
-  if (discountMinor === 0n) return undefined;
-  const lowered = withLowerPrice(terms, discountMinor);
+  if (discountMinor === 0n) return [];
+  const { basisPoints: discountBasisPoints, until, minDues, roundingMinor } = offer;
+  const payoff = loweredPrice(account, discountMinor, {
+    ...{ day, actor, paidMinor, event: 'price_discounted', original: facts.original },
+    change: {
+      id: facts.changeIds[0],
+      kind: 'payoff',
+      // The offer can change later.
+      body: { earlyPayoff: { discountBasisPoints, until, minDues }, roundingMinor: Number(roundingMinor) },
+    },
+  });
+  return [payoff];
+}
+
+/**
+ * Undoes a payoff whose price is no longer paid. The undo has the date of the payoff, so that the payoff counts on no day. A correction of the
+ * price since then is undone, too, and made again without the payoff, with its date.
+ */
+export function payoffUndone(
+  account: AccountRow,
+  { changeIds, inEffect }: PayoffFacts,
+  { actor, paidMinor }: { actor: Actor; paidMinor: Minor },
+): PlanMove[] {
+  if (!inEffect || paidMinor >= BigInt(account.total_minor)) return [];
+  const ids = changeIds.values();
+  const moves: PlanMove[] = [];
+  const now = () => moves.at(-1) ?? { account, original: null };
+  const made = { actor, paidMinor };
+  const undo = (
+    undone: Pick<PayoffInEffect, 'id' | 'before' | 'originalBefore'>,
+    day: PlainDate,
+    event: LedgerEvent,
+  ) =>
+    planMove(now().account, undone.before, {
+      ...{ ...made, day, event, original: undone.originalBefore ?? { corrected_minor: 0 } },
+      change: { id: ids.next().value, kind: 'undo', reason: UNDO_REASON, body: {}, undoes: undone.id },
+    });
+  for (const correction of inEffect.since.toReversed())
+    moves.push(undo(correction, correction.effective_on, 'price_corrected'));
+  moves.push(undo(inEffect, inEffect.effectiveOn, 'price_discounted'));
+  for (const correction of inEffect.since) {
+    const { account: undone, original } = now();
+    const { effective_on: day, price_change_minor: byMinor, originalBefore: _, ...change } = correction;
+    moves.push(
+      loweredPrice(undone, BigInt(-byMinor), {
+        ...{ ...made, day, original, event: 'price_corrected', change: { ...change, id: ids.next().value } },
+      }),
+    );
+  }
+  return moves;
+}
+
+const UNDO_REASON = 'the sum paid fell below the price of the early payoff';
+
+type MadeMove = Pick<PlanMove, 'event'> & {
+  day: PlainDate;
+  actor: Actor;
+  paidMinor: Minor;
+  change: Omit<Partial<NewPlanChange>, 'id' | 'body' | 'before' | 'after'> &
+    Pick<NewPlanChange, 'kind'> & { id: number | undefined; body?: unknown };
+};
+
+/** @param original - the original terms before the move. */
+function loweredPrice(
+  account: AccountRow,
+  byMinor: Minor,
+  { original, ...made }: MadeMove & { original: OriginalColumns | null },
+): PlanMove {
+  const terms = termsOf(account);
+  const lowered = withLowerPrice(terms, byMinor);
   const { run_from = null, run_before_minor = null } = lowered.runs ? storedRuns(lowered) : {};
   const columns = {
     ...termColumns(lowered),
@@ -110,82 +192,46 @@ export function payoffEarned(
     run_from,
     run_before_minor,
   };
-  const { discountBasisPoints, until, minDues } = { ...offer, discountBasisPoints: offer.basisPoints };
-  const original = facts.original?.total_minor == null ? null : facts.original;
+  const hasOriginal = original !== null && typeof original.total_minor === 'number';
   return planMove(account, columns, {
-    ...{ day, actor, paidMinor },
-    change: {
-      id: facts.changeId,
-      kind: 'payoff',
-      reason: null,
-      // The offer can change later.
-      body: {
-        earlyPayoff: { discountBasisPoints, until, minDues },
-        roundingMinor: Number(offer.roundingMinor),
-      },
-      undoes: null,
-    },
+    ...made,
     original: {
-      ...(original ?? { total_minor: account.total_minor, ...storedRuns(terms) }),
-      corrected_minor: Number(original?.corrected_minor ?? 0) - Number(discountMinor),
+      ...(hasOriginal ? original : { total_minor: account.total_minor, ...storedRuns(terms) }),
+      corrected_minor: Number(original?.corrected_minor ?? 0) - Number(byMinor),
     },
   });
 }
-
-/** The undo of a payoff whose price is no longer paid. It has the date of the payoff, so that the payoff counts on no day. */
-export function payoffUndone(
-  account: AccountRow,
-  { changeId, inEffect }: PayoffFacts,
-  { actor, paidMinor }: { actor: Actor; paidMinor: Minor },
-): PlanMove | undefined {
-  if (!inEffect || paidMinor >= BigInt(account.total_minor)) return undefined;
-  return planMove(account, inEffect.before, {
-    ...{ day: inEffect.effectiveOn, actor, paidMinor },
-    change: { id: changeId, kind: 'undo', reason: UNDO_REASON, body: {}, undoes: inEffect.id },
-    original: inEffect.originalBefore ?? { corrected_minor: 0 },
-  });
-}
-
-const UNDO_REASON = 'the sum paid fell below the price of the early payoff';
 
 function planMove(
   before: AccountRow,
   columns: Partial<AccountRow>,
-  {
-    day,
-    actor,
-    paidMinor,
-    change,
-    original,
-  }: {
-    day: PlainDate;
-    actor: Actor;
-    paidMinor: Minor;
-    change: Pick<NewPlanChange, 'kind' | 'reason' | 'undoes'> & { id: number; body: object };
-    original: OriginalColumns;
-  },
+  { event: ledgerEvent, day, actor, paidMinor, change, original }: MadeMove & { original: OriginalColumns },
 ): PlanMove {
   const { id: accountId, total_minor: previousTotalMinor } = before;
-  // The ledger compares the due date with the one before the change.
+  const { id: changeId, kind, reason = null } = change;
+  if (changeId === undefined)
+    throw new Error(`There is no id for a change of the plan of account ${accountId}.`);
+  // The due date stays: the ledger compares the new one with that before the change.
   const account = { ...before, ...columns, plan_version: before.plan_version + 1 };
   const { total_minor: totalMinor, plan_version: version } = account;
-  const { id: changeId, kind, reason } = change;
   const byMinor = BigInt(totalMinor) - BigInt(previousTotalMinor);
   const named = { account_id: accountId, version, effective_on: day };
   const made = { kind, changeId, planVersion: version };
   return {
     account,
+    event: ledgerEvent,
     byMinor,
     valueDate: day,
     change: {
-      ...named,
+      actor_user_id: actor.userId,
+      api_key_id: actor.apiKey?.id ?? null,
       ...change,
+      ...named,
+      id: changeId,
       body: change.body as NewPlanChange['body'],
       before: recordedTermsOf(before) as unknown as NewPlanChange['before'],
       after: recordedTermsOf(account) as unknown as NewPlanChange['after'],
       price_change_minor: byMinor,
-      actor_user_id: actor.userId,
-      api_key_id: actor.apiKey?.id ?? null,
     },
     original: { ...original, ...named },
     rows: [

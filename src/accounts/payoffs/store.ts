@@ -81,15 +81,29 @@ const MONEY_BY_DATE = (own: OwnMoney) => sql`(
 const LATEST_CHANGE = sql`(
   select max(c.effective_on) from plan_changes c where c.account_id = a.id and ${CHANGE_COUNTS})`;
 
+/** The original terms before a change. */
+const ORIGINAL_BEFORE = (change: string) => sql`(
+  select row_to_json(o) from original_terms o
+  where o.account_id = ${sql.ref(`${change}.account_id`)} and o.version = ${sql.ref(`${change}.version`)} - 1)`;
+
 async function readFacts(tx: Tx, ids: readonly number[], own: OwnMoney): Promise<FoundFacts[]> {
   const { rows } = await sql<FoundFacts>`
-    select a.id, nextval(pg_get_serial_sequence('plan_changes', 'id')) as "changeId", ${MONEY_BY_DATE(own)} as money,
+    select a.id, array(
+        select nextval(pg_get_serial_sequence('plan_changes', 'id'))
+        from generate_series(1, 1 + 2 * coalesce(json_array_length(payoff.since), 0))) as "changeIds", ${MONEY_BY_DATE(own)} as money,
       ${LATEST_CHANGE} as "latestChange",
       (select row_to_json(o) from original_terms o where o.account_id = a.id order by o.version desc limit 1) as original,
-      (select json_build_object('id', c.id, 'effectiveOn', c.effective_on, 'before', c.before, 'originalBefore', (
-          select row_to_json(o) from original_terms o where o.account_id = a.id and o.version = c.version - 1))
-        from plan_changes c where c.account_id = a.id and c.kind = 'payoff' and ${CHANGE_COUNTS}) as "inEffect"
-    from unnest(${[...ids]}::bigint[]) as a (id)`.execute(tx);
+      case when payoff.id is not null then json_build_object('id', payoff.id, 'effectiveOn', payoff.effective_on,
+        'before', payoff.before, 'originalBefore', ${ORIGINAL_BEFORE('payoff')}, 'since', payoff.since) end as "inEffect"
+    from unnest(${[...ids]}::bigint[]) as a (id)
+      left join lateral (
+        select c.*, coalesce((
+            select json_agg(to_jsonb(d) || jsonb_build_object('originalBefore', ${ORIGINAL_BEFORE('d')}) order by d.id)
+            from plan_changes d left join plan_changes n on n.undoes = d.id
+            where d.account_id = c.account_id and d.id > c.id and d.kind <> 'undo' and n.id is null), '[]') as since
+        from plan_changes c where c.account_id = a.id and c.kind = 'payoff' and ${CHANGE_COUNTS}) payoff on true`.execute(
+    tx,
+  );
   return rows;
 }
 
@@ -113,6 +127,7 @@ const CHANGE_COLUMNS = [
   'version',
   'kind',
   'effective_on',
+  'reason_code',
   'reason',
   'body',
   'before',
@@ -123,6 +138,7 @@ const CHANGE_COLUMNS = [
   'undoes',
   'actor_user_id',
   'api_key_id',
+  'approval_id',
 ];
 
 const ORIGINAL_COLUMNS = [

@@ -42,10 +42,14 @@ export async function isAnyPlanChangedAfter(db: Db | Tx, day: PlainDate): Promis
   return rows[0]?.found ?? false;
 }
 
-/** Whether a change `c` counts: a payoff that is undone counts on no day. */
+/**
+ * Whether a change `c` counts. A payoff that is undone counts on no day, so its undo does not count, nor do the changes between them: they
+ * are made again without the payoff.
+ */
 export const CHANGE_COUNTS: RawBuilder<boolean> = sql`
-  not exists (select from plan_changes u where u.undoes = c.id and c.kind = 'payoff')
-  and not exists (select from plan_changes p where p.id = c.undoes and p.kind = 'payoff')`;
+  not exists (
+    select from plan_changes p join plan_changes u on u.undoes = p.id
+    where p.account_id = c.account_id and p.kind = 'payoff' and c.id between p.id and u.id)`;
 
 /** The first change after a day of each account: the terms before it are those of the day. */
 const firstChangesAfter = (day: PlainDate) => sql`(
