@@ -180,3 +180,39 @@ describe('a correction of the price after a payoff', () => {
     setToday(service, DAY);
   });
 });
+
+describe('a quote', () => {
+  const quote = (id: number, query = ''): Promise<Data> =>
+    dataOf(service.call('GET', `/accounts/${id}/quote${query}`));
+
+  it('has the amount of an early payoff, which a payment then earns', async () => {
+    const { id } = await account({ earlyPayoff: { discountBasisPoints: 1_000, until: '2026-11-30' } });
+    await pay(service, id, 100, { paymentDate: '2026-11-01' });
+    await pay(service, id, 200);
+    const made = await quote(id, '?amount=620');
+    expect(made).toMatchObject({
+      settlement: 700,
+      earlyPayoff: { amount: 610, discount: 90, until: '2026-11-30', duesLeft: 9 },
+      noEarlyPayoff: null,
+      payment: { balance: 0, credit: 10, completes: true, paymentState: 'paid_off' },
+    });
+    expect((await quote(id, '?amount=609')).payment).toMatchObject({ balance: 91, completes: false });
+    const later = await quote(id, '?date=2026-11-09');
+    expect(later.earlyPayoff).toEqual({ amount: 630, discount: 70, until: '2026-11-30', duesLeft: 7 });
+    expect(await quote(id, '?date=2026-12-01')).toMatchObject({ earlyPayoff: null, noEarlyPayoff: 'ended' });
+    await pay(service, id, 610);
+    expect(await accountNow(service, id)).toMatchObject({ status: 'completed', total: 910, credit: 0 });
+    expect(await quote(id)).toMatchObject({ earlyPayoff: null, noEarlyPayoff: 'status' });
+  });
+
+  it('says why an account has no early payoff', async () => {
+    const { id: without } = await account({ earlyPayoff: null });
+    expect(await quote(without)).toMatchObject({ earlyPayoff: null, noEarlyPayoff: 'not_offered' });
+    const { id: unpaid } = await account({ deposit: 100 });
+    expect(await quote(unpaid)).toMatchObject({ noEarlyPayoff: 'deposit_unpaid' });
+    const { id: few } = await account({ instalmentCount: 1 });
+    expect(await quote(few)).toMatchObject({ noEarlyPayoff: 'too_few_dues' });
+    const { id: small } = await account({ instalmentAmount: 1, instalmentCount: 9 });
+    expect(await quote(small)).toMatchObject({ noEarlyPayoff: 'too_small' });
+  });
+});

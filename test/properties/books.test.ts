@@ -505,7 +505,13 @@ async function expectStatement(run: Case, id: number): Promise<void> {
   expect(closing).toMatchObject(shown);
   const currency = run.context.currency;
   const row = await rowOf(run, id);
-  const asked = { date: run.day, amountMinor: null, today: run.day, language: 'en' as const };
+  const asked = {
+    date: run.day,
+    amountMinor: null,
+    today: run.day,
+    language: 'en' as const,
+    offer: undefined,
+  };
   const { explanation: why } = quoteAccount(row, asked, currency);
   expect(why.paid).toBe(paid);
   expect(cents(why.late + why.dueOnDate)).toBe(cents(Number(shown.arrears)));

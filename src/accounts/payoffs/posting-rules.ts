@@ -3,8 +3,8 @@ import { auditRow, type ChangeRow, event } from '../../changes/events/change-rul
 import type { Actor } from '../../core/context.ts';
 import type { RowsOf } from '../../core/database/rows.ts';
 import type { LedgerEvent, Row } from '../../core/database/tables.ts';
-import { later, type PlainDate } from '../../core/values/dates.ts';
-import type { Minor } from '../../core/values/money.ts';
+import { compareDates, later, type PlainDate } from '../../core/values/dates.ts';
+import { type Minor, maxMinor } from '../../core/values/money.ts';
 import {
   chargesOf,
   nextDueDate,
@@ -17,7 +17,13 @@ import {
   withLowerPrice,
 } from '../schedule/rules.ts';
 import { isStatusIn } from '../status/rules.ts';
-import { earnedPayoff, type PayoffOffer } from './rules.ts';
+import {
+  earnedPayoff,
+  type NoPayoffReason,
+  offerOn,
+  type PayoffOffer,
+  type PayoffSituation,
+} from './rules.ts';
 
 // What money does to the early payoff of an account: it earns one, or falls below its price and ends it.
 
@@ -100,6 +106,52 @@ export function canLosePayoff(account: AccountRow, moneyMinor: Minor): boolean {
   );
 }
 
+/** The account on a day, and the sum of its money up to the end of the day. */
+function situationOn(
+  account: AccountRow,
+  { money, latestChange }: Pick<PayoffFacts, 'money' | 'latestChange'>,
+  day: PlainDate,
+): { situation: PayoffSituation; paidMinor: Minor } {
+  const sumOf = (counts: (date: PlainDate) => boolean) =>
+    [...money].reduce((sum, [date, amountMinor]) => (counts(date) ? sum + amountMinor : sum), 0n);
+  const dates = [...money.keys(), ...(latestChange === null ? [] : [latestChange])];
+  const latestDate = dates.reduce<PlainDate | null>((last, date) => (last ? later(last, date) : date), null);
+  const paidBeforeMinor = sumOf((date) => compareDates(date, day) < 0);
+  return {
+    situation: { terms: termsOf(account), status: account.status, paidBeforeMinor, latestDate },
+    paidMinor: sumOf((date) => compareDates(date, day) <= 0),
+  };
+}
+
+/** What decides about the offer to an account. */
+export type OfferFacts = Pick<PayoffFacts, 'money' | 'latestChange'> & { offer: PayoffOffer };
+
+export interface ShownPayoff {
+  /** What the customer has to pay on the day. */
+  amountMinor: Minor;
+  discountMinor: Minor;
+  until: PlainDate | null;
+  unpaidDues: number;
+}
+
+/**
+ * The early payoff that an account can earn by a payment of a day, or why it can earn none.
+ * @param facts - undefined if the pay plan offers none.
+ */
+export function payoffShown(
+  account: AccountRow,
+  facts: OfferFacts | undefined,
+  day: PlainDate,
+): ShownPayoff | NoPayoffReason {
+  if (!facts) return 'not_offered';
+  const { situation, paidMinor } = situationOn(account, facts, day);
+  const offered = offerOn(facts.offer, situation, day);
+  if (typeof offered === 'string') return offered;
+  const { discountMinor, unpaidDues } = offered;
+  const amountMinor = maxMinor(totalOf(situation.terms) - discountMinor - paidMinor, 0n);
+  return { amountMinor, discountMinor, until: facts.offer.until, unpaidDues };
+}
+
 /** The payoff that money of a day has earned, if it has earned one. */
 export function payoffEarned(
   account: AccountRow,
@@ -107,14 +159,8 @@ export function payoffEarned(
   { day, actor, paidMinor }: { day: PlainDate; actor: Actor; paidMinor: Minor },
 ): PlanMove[] {
   if (!offer || facts.inEffect) return [];
-  const sumOf = (counts: (date: PlainDate) => boolean) =>
-    [...money].reduce((sum, [date, amountMinor]) => (counts(date) ? sum + amountMinor : sum), 0n);
-  const paidBeforeMinor = sumOf((date) => date < day);
-  const dates = [...money.keys(), ...(latestChange === null ? [] : [latestChange])];
-  const latestDate = dates.reduce<PlainDate | null>((last, date) => (last ? later(last, date) : date), null);
-  const terms = termsOf(account);
-  const situation = { terms, status: account.status, paidBeforeMinor, latestDate };
-  const discountMinor = earnedPayoff(offer, situation, { day, paidMinor: sumOf((date) => date <= day) });
+  const { situation, paidMinor: upToDayMinor } = situationOn(account, { money, latestChange }, day);
+  const discountMinor = earnedPayoff(offer, situation, { day, paidMinor: upToDayMinor });
   if (discountMinor === 0n) return [];
   const { basisPoints: discountBasisPoints, until, minDues, roundingMinor } = offer;
   const payoff = loweredPrice(account, discountMinor, {

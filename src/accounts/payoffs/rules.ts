@@ -28,22 +28,52 @@ export interface PayoffSituation {
   latestDate: PlainDate | null;
 }
 
-/** The discount for an account that pays all that is left on a day. 0 if none is offered. */
-export function payoffOffer(
+/** Why an account has no offer. */
+export const NO_PAYOFF_REASONS = [
+  /** The pay plan offers no early payoff. */
+  'not_offered',
+  /** The last day of the offer is before the day. */
+  'ended',
+  /** The account is not active, suspended or defaulted. */
+  'status',
+  'deposit_unpaid',
+  /** Money or a change of the plan is dated after the day. */
+  'later_entries',
+  /** Fewer instalments are unpaid than the pay plan says. */
+  'too_few_dues',
+  /** The discount would be below the rounding unit. */
+  'too_small',
+] as const;
+export type NoPayoffReason = (typeof NO_PAYOFF_REASONS)[number];
+
+interface OfferOfDay {
+  discountMinor: Minor;
+  /** The number of unpaid instalments after the day. */
+  unpaidDues: number;
+}
+
+/** The discount for an account that pays all that is left on a day, or why none is offered. */
+export function offerOn(
   { basisPoints, until, minDues, roundingMinor }: PayoffOffer,
   { terms, status, paidBeforeMinor, latestDate }: PayoffSituation,
   day: PlainDate,
-): Minor {
-  const isOffered = until === null || compareDates(day, until) <= 0;
-  const isLatest = latestDate === null || compareDates(latestDate, day) <= 0;
-  const hasDeposit = paidBeforeMinor >= terms.depositMinor;
-  if (!isOffered || !isLatest || !hasDeposit || !isStatusIn(status, 'offersPayoff')) return 0n;
-  const total = totalOf(terms);
+): OfferOfDay | NoPayoffReason {
+  if (until !== null && compareDates(day, until) > 0) return 'ended';
+  if (!isStatusIn(status, 'offersPayoff')) return 'status';
+  if (paidBeforeMinor < terms.depositMinor) return 'deposit_unpaid';
+  if (latestDate !== null && compareDates(latestDate, day) > 0) return 'later_entries';
   const unpaidDues = itemCount(terms) - Math.max(itemsCovered(terms, paidBeforeMinor), itemsBy(terms, day));
-  if (unpaidDues < minDues) return 0n;
-  const unpaidMinor = total - maxMinor(paidBeforeMinor, dueBy(terms, day));
+  if (unpaidDues < minDues) return 'too_few_dues';
+  const unpaidMinor = totalOf(terms) - maxMinor(paidBeforeMinor, dueBy(terms, day));
   const wholeUnits = (unpaidMinor * BigInt(basisPoints)) / (BigInt(WHOLE_SHARE) * roundingMinor);
-  return wholeUnits * roundingMinor;
+  const discountMinor = wholeUnits * roundingMinor;
+  return discountMinor > 0n ? { discountMinor, unpaidDues } : 'too_small';
+}
+
+/** The discount for an account that pays all that is left on a day. 0 if none is offered. */
+export function payoffOffer(offer: PayoffOffer, situation: PayoffSituation, day: PlainDate): Minor {
+  const offered = offerOn(offer, situation, day);
+  return typeof offered === 'string' ? 0n : offered.discountMinor;
 }
 
 /**

@@ -5,7 +5,7 @@ import { insertRows, rowsAsJson } from '../../core/database/rows.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import { RECORDED_COLUMNS } from '../schedule/rules.ts';
 import { CHANGE_COUNTS } from '../schedule/store.ts';
-import type { LockedAccount, OfferOfPlan, PayoffFacts, PlanMove } from './posting-rules.ts';
+import type { LockedAccount, OfferFacts, OfferOfPlan, PayoffFacts, PlanMove } from './posting-rules.ts';
 import type { PayoffOffer } from './rules.ts';
 
 /** The column `early_payoff` of an account: what its pay plan offers. */
@@ -14,7 +14,7 @@ export const OFFER_OF_PLAN = `(
     'roundingMinor', p.rounding_minor)
   from pay_plans p where p.id = a.payplan_id and p.payoff_basis_points is not null)`;
 
-export function payoffOfferOf(offer: OfferOfPlan, currency: Currency): PayoffOffer {
+function payoffOfferOf(offer: OfferOfPlan, currency: Currency): PayoffOffer {
   const { discountBasisPoints: basisPoints, until, minDues, roundingMinor } = offer;
   return {
     ...{ basisPoints, until, minDues },
@@ -107,18 +107,22 @@ async function readFacts(tx: Tx, ids: readonly number[], own: OwnMoney): Promise
   return rows;
 }
 
-/** What the early payoff of an account depends on, to show the offer. */
-export async function findOfferFacts(db: Db, accountId: number) {
-  const { rows } = await sql<{
-    offer: OfferOfPlan | null;
-    money: FoundFacts['money'];
-    latestChange: PlainDate | null;
-  }>`
+/** Reads what decides about the offer to an account. Undefined if its pay plan offers no early payoff. */
+export async function findOfferFacts(
+  db: Db | Tx,
+  accountId: number,
+  currency: Currency,
+): Promise<OfferFacts | undefined> {
+  const { rows } = await sql<Pick<FoundFacts, 'money' | 'latestChange'> & { offer: OfferOfPlan }>`
     select ${sql.raw(OFFER_OF_PLAN)} as offer, ${MONEY_BY_DATE({ paymentIds: [], creditMoveIds: [] })} as money,
       ${LATEST_CHANGE} as "latestChange"
-    from accounts a where a.id = ${accountId}`.execute(db);
+    from accounts a
+    where a.id = ${accountId}
+      and exists (select from pay_plans p where p.id = a.payplan_id and p.payoff_basis_points is not null)`.execute(
+    db,
+  );
   const [row] = rows;
-  return row?.offer ? { ...row, offer: row.offer, money: toMoney(row.money) } : undefined;
+  return row && { ...row, offer: payoffOfferOf(row.offer, currency), money: toMoney(row.money) };
 }
 
 const CHANGE_COLUMNS = [

@@ -1,6 +1,8 @@
 import { formatAccountNumber } from '../../accounts/account-number-rules.ts';
 import { type AccountRow, booksOf } from '../../accounts/ledger/rules.ts';
+import { type OfferFacts, payoffShown } from '../../accounts/payoffs/posting-rules.ts';
 import { hasEqualInstalments, type Terms, termsOf, totalOf } from '../../accounts/schedule/rules.ts';
+import { statusOn } from '../../accounts/status/rules.ts';
 import { toPaymentState } from '../../accounts/view.ts';
 import { amountOf, type Currency } from '../../core/context.ts';
 import type { Language } from '../../core/http/fields.ts';
@@ -118,13 +120,27 @@ export function quoteAccount(
     amountMinor,
     today,
     language,
-  }: { date: PlainDate; amountMinor: Minor | null; today: PlainDate; language: Language },
+    offer,
+  }: {
+    date: PlainDate;
+    amountMinor: Minor | null;
+    today: PlainDate;
+    language: Language;
+    /** Undefined if the pay plan offers no early payoff. */
+    offer: OfferFacts | undefined;
+  },
   currency: Currency,
 ) {
   const { status, paidMinor } = booksOf(account);
   const terms = termsOf(account);
   const quoted = { terms, status, paidMinor };
-  const quote = quoteOf(quoted, { date, amountMinor });
+  const onDate = { ...account, status: statusOn(status, account.activation_date, date) };
+  const payoff = payoffShown(onDate, offer, date);
+  const isOffered = typeof payoff !== 'string';
+  const quote = quoteOf(
+    { ...quoted, ...(isOffered && { discountMinor: payoff.discountMinor }) },
+    { date, amountMinor },
+  );
   const why = explainDebt(quoted, quote, date);
   const amount = (minor: Minor) => amountOf(minor, currency);
   return {
@@ -137,6 +153,15 @@ export function quoteAccount(
     dueOnDate: amount(quote.dueOnDateMinor),
     amountDue: amount(quote.amountDueMinor),
     settlement: amount(quote.payoffMinor),
+    earlyPayoff: isOffered
+      ? {
+          amount: amount(payoff.amountMinor),
+          discount: amount(payoff.discountMinor),
+          until: payoff.until,
+          duesLeft: payoff.unpaidDues,
+        }
+      : null,
+    noEarlyPayoff: isOffered ? null : payoff,
     ...toPaymentState(quote.position, currency),
     explanation: {
       language,

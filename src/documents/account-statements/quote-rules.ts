@@ -7,6 +7,7 @@ import {
   position,
   type Terms,
   totalOf,
+  withLowerPrice,
 } from '../../accounts/schedule/rules.ts';
 import { dueRuleOf, isStatusIn, isToComplete, statusOn } from '../../accounts/status/rules.ts';
 import type { AccountStatus } from '../../core/database/tables.ts';
@@ -17,6 +18,8 @@ interface QuotedAccount {
   terms: Terms;
   status: AccountStatus;
   paidMinor: Minor;
+  /** The discount for an early payoff on the date of the quote. Absent if none is offered. */
+  discountMinor?: Minor;
 }
 
 export interface Quote {
@@ -49,11 +52,12 @@ export function quoteOf(
   account: QuotedAccount,
   { date, amountMinor }: { date: PlainDate; amountMinor: Minor | null },
 ): Quote {
-  const { terms, paidMinor } = account;
+  const { terms, paidMinor, discountMinor = 0n } = account;
   const status = statusOn(account.status, terms.activationDate, date);
   const isSaleUndone = isStatusIn(status, 'saleUndone');
   const total = totalOf(terms);
-  const positionOf = (paid: Minor) => position(terms, { paidMinor: paid, today: date, ...dueRuleOf(status) });
+  const positionOf = (paid: Minor, agreed = terms) =>
+    position(agreed, { paidMinor: paid, today: date, ...dueRuleOf(status) });
   const current = positionOf(paidMinor);
   const before = dueBy(terms, addDays(date, -1)) - paidMinor;
   const overdueMinor = current.arrearsMinor === 0n ? 0n : maxMinor(before, 0n);
@@ -68,15 +72,18 @@ export function quoteOf(
 
   function quotedPayment(amount: Minor): QuotedPayment {
     const paid = paidMinor + amount;
-    const owed = (isSaleUndone ? 0n : total) - paid;
+    const isPayoff = discountMinor > 0n && paid >= total - discountMinor;
+    const agreed = isPayoff ? withLowerPrice(terms, discountMinor) : terms;
+    const price = totalOf(agreed);
+    const owed = (isSaleUndone ? 0n : price) - paid;
     return {
       amountMinor: amount,
-      position: positionOf(paid),
+      position: positionOf(paid, agreed),
       itemsCovered: isSaleUndone ? 0 : itemsCovered(terms, paid) - itemsCovered(terms, paidMinor),
-      remainderMinor: isSaleUndone ? 0n : minMinor(amount, partOfNextItem(terms, paid)),
+      remainderMinor: isSaleUndone ? 0n : minMinor(amount, partOfNextItem(agreed, paid)),
       balanceMinor: maxMinor(owed, 0n),
       creditMinor: maxMinor(-owed, 0n),
-      completes: isToComplete(status, paid, total),
+      completes: isToComplete(status, paid, price),
     };
   }
 }

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { formatAccountNumber } from '../../accounts/account-number-rules.ts';
 import { accountFull, booksOf, hasRoomFor } from '../../accounts/ledger/rules.ts';
+import { findOfferFacts } from '../../accounts/payoffs/store.ts';
 import { isStatusIn } from '../../accounts/status/rules.ts';
 import { getAccountRow } from '../../accounts/store.ts';
 import { type Context, readAmount, today } from '../../core/context.ts';
@@ -125,12 +126,13 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
       const amountMinor = amount === undefined ? null : readAmount(amount, currency);
       const { id } = request.params;
       // At the same time, because a quote is made while the customer waits at the phone.
-      const [account, language] = await Promise.all([
+      const [account, language, offer] = await Promise.all([
         getAccountRow(context.db, id),
         lang ?? languageOf(context, id),
+        findOfferFacts(context.db, id, currency),
       ]);
       if (amountMinor !== null && !hasRoomFor(booksOf(account), amountMinor)) throw accountFull('amount');
-      const asked = { date, amountMinor, today: day, language };
+      const asked = { date, amountMinor, today: day, language, offer };
       return ok(quoteAccount(account, asked, currency), 'Quote made.');
     },
   );

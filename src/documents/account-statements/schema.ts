@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { NO_PAYOFF_REASONS } from '../../accounts/payoffs/rules.ts';
 import { HasEqualInstalments, paymentStateFields } from '../../accounts/schema.ts';
 import { ACCOUNT_STATUSES } from '../../accounts/status/rules.ts';
 import { FREQUENCIES } from '../../catalogue/pay-plans/schema.ts';
@@ -403,6 +404,31 @@ export const Quote = Type.Object(
       description: 'overdue + dueOnDate. If the customer pays this amount, there are no arrears on `date`.',
     }),
     settlement: Type.Number({ description: 'The payoff amount: the whole balance on `date`.' }),
+    earlyPayoff: Nullable(
+      Type.Object(
+        {
+          amount: Type.Number({
+            description: 'What the customer has to pay on `date`. With it, the account is completed.',
+          }),
+          discount: Money,
+          until: Nullable({
+            ...DateText,
+            description: 'The last day of the offer. Null: the offer has no end.',
+          }),
+          duesLeft: Type.Integer({ description: 'The number of unpaid instalments after `date`.' }),
+        },
+        {
+          title: 'EarlyPayoffOffer',
+          description:
+            'The discount that the customer gets for paying all that is left on `date`. Null: none.',
+        },
+      ),
+    ),
+    noEarlyPayoff: Nullable(
+      Choice('NoEarlyPayoff', NO_PAYOFF_REASONS, {
+        description: 'Why there is no `earlyPayoff`. Null if there is.',
+      }),
+    ),
     ...paymentStateFields,
     explanation: Explanation,
     payment: Nullable(
@@ -441,6 +467,8 @@ export const Quote = Type.Object(
         dueOnDate: 400,
         amountDue: 1600,
         settlement: 20800,
+        earlyPayoff: null,
+        noEarlyPayoff: 'not_offered',
         paymentState: 'late',
         daysPastDue: 21,
         paidUntil: '2026-11-08',

@@ -1,4 +1,5 @@
 import { showAccount } from '../../accounts/expand-view.ts';
+import { findOfferFacts } from '../../accounts/payoffs/store.ts';
 import { termsOf } from '../../accounts/schedule/rules.ts';
 import type { AccountExpansion } from '../../accounts/schema.ts';
 import { isStatusIn, movesByHand } from '../../accounts/status/rules.ts';
@@ -54,6 +55,7 @@ export async function readAccountOverview(context: Context, actor: Actor, id: nu
         amountMinor: null,
         today: day,
         language: await languageOf(context, id),
+        offer: await findOfferFacts(db, id, currency),
       },
       currency,
     ),
