@@ -71,6 +71,9 @@ const minDues = {
   description: 'The number of unpaid instalments after the day of the payoff that an account needs.',
 };
 
+const OFFER =
+  'A discount for a customer who pays all that is left on one day, on active, suspended and defaulted accounts whose deposit was paid before. It applies to all accounts of the plan, from now on; discounts that were given stay. Null: none.';
+
 export const NewEarlyPayoff = Type.Object(
   {
     discountBasisPoints,
@@ -79,7 +82,7 @@ export const NewEarlyPayoff = Type.Object(
       Type.Integer({ ...minDues, description: `${minDues.description} Default: ${DEFAULT_MIN_DUES}.` }),
     ),
   },
-  { title: 'NewEarlyPayoff' },
+  { title: 'NewEarlyPayoff', description: OFFER },
 );
 export type NewEarlyPayoff = Static<typeof NewEarlyPayoff>;
 
@@ -89,11 +92,8 @@ const EarlyPayoff = Type.Object(
     until: Nullable({ ...DateText, description: lastDayOfOffer }),
     minDues: Type.Integer(minDues),
   },
-  { title: 'EarlyPayoff' },
+  { title: 'EarlyPayoff', description: OFFER },
 );
-
-const OFFER =
-  'A discount for a customer who pays all that is left on one day, on active, suspended and defaulted accounts whose deposit was paid before. It applies to all accounts of the plan, from now on; discounts that were given stay.';
 
 export const NewPayPlan = Type.Object(
   {
@@ -141,7 +141,7 @@ export const NewPayPlan = Type.Object(
     graceDays: Type.Optional(Type.Integer({ minimum: 0, maximum: 365, description: 'Default: 0.' })),
     autoSuspend: Type.Optional(Type.Boolean()),
     active: Type.Optional(Type.Boolean()),
-    earlyPayoff: Type.Optional(Nullable({ ...NewEarlyPayoff, description: `${OFFER} Default: null.` })),
+    earlyPayoff: Type.Optional(Nullable(NewEarlyPayoff)),
   },
   {
     title: 'NewPayPlan',
@@ -197,7 +197,7 @@ export const PayPlanChanges = Type.Object(
     name: Type.Optional(Text(200)),
     active: Type.Optional(Type.Boolean()),
     autoSuspend: Type.Optional(Type.Boolean()),
-    earlyPayoff: Type.Optional(Nullable({ ...NewEarlyPayoff, description: `${OFFER} Null ends the offer.` })),
+    earlyPayoff: Type.Optional(Nullable(NewEarlyPayoff)),
   },
   {
     minProperties: 1,
@@ -255,7 +255,7 @@ export const PayPlan = Type.Object(
     graceDays: Type.Integer(),
     autoSuspend: Type.Boolean(),
     active: Type.Boolean(),
-    earlyPayoff: Nullable({ ...EarlyPayoff, description: 'The discount for an early payoff. Null: none.' }),
+    earlyPayoff: Nullable(EarlyPayoff),
     createdAt: Timestamp,
     updatedAt: Timestamp,
     dates: Type.Object(

@@ -215,6 +215,7 @@ export const audit = {
   'auditField.differences': 'Differences',
   'auditField.disabledReason': 'Why it is disabled',
   'auditField.dueOn': 'Due on',
+  'auditField.earlyPayoff': 'Early payoff',
   'auditField.employeeId': 'Employee',
   'auditField.errors': 'Errors',
   'auditField.eventCount': 'Events',

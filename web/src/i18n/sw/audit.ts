@@ -185,6 +185,7 @@ export const audit: Record<keyof typeof en, string> = {
   'auditField.differences': 'Tofauti',
   'auditField.disabledReason': 'Sababu ya kuzimwa',
   'auditField.dueOn': 'Inadaiwa tarehe',
+  'auditField.earlyPayoff': 'Malipo ya mapema',
   'auditField.employeeId': 'Mfanyakazi',
   'auditField.errors': 'Makosa',
   'auditField.eventCount': 'Matukio',
