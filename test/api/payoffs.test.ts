@@ -1,7 +1,18 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { PlainDate } from '../../src/core/values/dates.ts';
 import { expectBooksToBalance } from '../support/books.ts';
-import { accountNow, dataOf, newAccount, pay, reverse, setToday, useService } from '../support/harness.ts';
+import {
+  accountNow,
+  dataOf,
+  newAccount,
+  newAccountThatIs,
+  notify,
+  pay,
+  reverse,
+  setToday,
+  useService,
+  wrongFields,
+} from '../support/harness.ts';
 import type { Answer } from '../support/http.ts';
 
 const DAY = '2026-11-02' as PlainDate;
@@ -37,6 +48,13 @@ async function account(plan: object = {}, fields: object = {}): Promise<Data> {
 
 const changesOf = (id: number): Promise<Data[]> =>
   dataOf(service.call('GET', `/accounts/${id}/plan-changes?sort=id:asc`));
+
+async function change(id: number, body: object): Promise<Data> {
+  const path = `/accounts/${id}/plan-changes`;
+  const { version, paid } = await dataOf(service.call('POST', path, body));
+  const confirmed = { reason: 'a test', ...body, confirm: { version, paid } };
+  return dataOf(service.call('POST', path, confirmed), 201);
+}
 
 const kindsOf = async (id: number) => (await changesOf(id)).map(({ kind }) => kind);
 
@@ -129,13 +147,6 @@ describe('a payoff whose price is no longer paid', () => {
 });
 
 describe('a correction of the price after a payoff', () => {
-  async function change(id: number, body: object): Promise<Data> {
-    const path = `/accounts/${id}/plan-changes`;
-    const { version, paid } = await dataOf(service.call('POST', path, body));
-    const confirmed = { reason: 'a test', ...body, confirm: { version, paid } };
-    return dataOf(service.call('POST', path, confirmed), 201);
-  }
-
   it('stays on its day if the payoff is undone later', async () => {
     const { id } = await account();
     const { id: paymentId } = await pay(service, id, 450);
@@ -214,5 +225,189 @@ describe('a quote', () => {
     expect(await quote(few)).toMatchObject({ noEarlyPayoff: 'too_few_dues' });
     const { id: small } = await account({ instalmentAmount: 1, instalmentCount: 9 });
     expect(await quote(small)).toMatchObject({ noEarlyPayoff: 'too_small' });
+  });
+});
+
+/** Each way in which the last 450 of two payments reach an account that has paid 450 on the day. */
+const LAST_450: Record<string, (account: Data) => Promise<unknown>> = {
+  'a notification of a provider': async ({ accountNumber }) => {
+    const sent = { BillRefNumber: accountNumber, TransAmount: '450.00', TransTime: '20261102101530' };
+    return notify(service, sent);
+  },
+  'an unmatched payment that is assigned': async ({ id }) => {
+    const sent = { BillRefNumber: 'nobody', TransAmount: '450.00', TransTime: '20261102101530' };
+    const { body } = await notify(service, sent);
+    expect(body.data.outcome).toBe('unmatched');
+    await dataOf(service.call('POST', `/payments/${body.data.paymentId}/assign`, { accountId: id }));
+  },
+  'credit of another account': async ({ id }) => {
+    const giver = await account({ earlyPayoff: null });
+    await pay(service, giver.id, 1_450);
+    const body = { toAccountId: id, amount: 450, reason: 'of the same family' };
+    await dataOf(service.call('POST', `/accounts/${giver.id}/credit/transfer`, body), 201);
+  },
+  'the correction of a lower amount': async ({ id }) => {
+    const { id: paymentId } = await pay(service, id, 45);
+    const body = { amount: 450, reason: 'typed wrongly' };
+    await dataOf(service.call('POST', `/payments/${paymentId}/correct-amount`, body));
+  },
+  'a payment in a bulk call': async ({ id }) => {
+    const items = [{ accountId: id, amount: 450, paymentMethodId: 2 }];
+    const { items: made } = await dataOf(service.call('POST', '/payments/bulk', { items }));
+    expect(made).toMatchObject([{ status: 'created' }]);
+  },
+};
+
+describe('money that earns a payoff', () => {
+  it.each(Object.keys(LAST_450))('can be %s', async (way) => {
+    const opened = await account();
+    await pay(service, opened.id, 450);
+    await LAST_450[way]?.(opened);
+    expect(await accountNow(service, opened.id)).toMatchObject(PAID_OFF);
+    expect(await kindsOf(opened.id)).toEqual(['payoff']);
+    await expectBooksToBalance(service.context);
+  });
+
+  it('can be several payments of one batch, of which a later one is credit', async () => {
+    const { id } = await account();
+    const items = [450, 450, 100].map((amount) => ({ accountId: id, amount, paymentMethodId: 2 }));
+    const { items: made } = await dataOf(service.call('POST', '/payments/bulk', { items }));
+    expect(made.map(({ warnings = [] }: Data) => warnings.map(({ code }: Data) => code))).toEqual([
+      [],
+      ['same_payment'],
+      ['above_balance'],
+    ]);
+    expect(await accountNow(service, id)).toMatchObject({ ...PAID_OFF, paid: 1_000, credit: 100 });
+    await expectBooksToBalance(service.context);
+  });
+
+  it('can be two payments of the same moment, one of which sees the other', async () => {
+    for (let i = 0; i < 5; i++) {
+      const { id } = await account();
+      await Promise.all([450, 450].map((amount) => pay(service, id, amount)));
+      expect(await accountNow(service, id)).toMatchObject(PAID_OFF);
+    }
+    await expectBooksToBalance(service.context);
+  });
+
+  it('earns it once if a provider repeats its notification', async () => {
+    const { id, accountNumber } = await account();
+    const sent = {
+      BillRefNumber: accountNumber,
+      TransAmount: '900.00',
+      TransTime: '20261102101530',
+      TransID: 'REPEATED1',
+    };
+    await Promise.all([notify(service, sent), notify(service, sent), notify(service, sent)]);
+    await notify(service, sent);
+    expect(await accountNow(service, id)).toMatchObject(PAID_OFF);
+    expect(await kindsOf(id)).toEqual(['payoff']);
+  });
+
+  it('counts on its own date, also in the past, unless money or a change of the plan is later', async () => {
+    const { id } = await account({}, { activationDate: '2026-10-05' });
+    await pay(service, id, 300, { paymentDate: '2026-10-20' });
+    // Three instalments are due up to 26 October: 300 is paid, 700 is left, 70 is offered.
+    await pay(service, id, 630, { paymentDate: '2026-10-26' });
+    expect(await accountNow(service, id)).toMatchObject({ status: 'completed', total: 930, credit: 0 });
+    expect(await changesOf(id)).toMatchObject([{ kind: 'payoff', effectiveOn: '2026-10-26' }]);
+    const { id: later } = await account({}, { activationDate: '2026-10-05' });
+    await pay(service, later, 300, { paymentDate: '2026-10-27' });
+    await pay(service, later, 630, { paymentDate: '2026-10-26' });
+    expect(await accountNow(service, later)).toMatchObject({ status: 'active', total: 1_000 });
+    const { id: changed } = await account({}, { activationDate: '2026-10-05' });
+    await change(changed, { kind: 'deferral', from: '2026-11-16', periods: 1 });
+    await pay(service, changed, 960, { paymentDate: '2026-10-26' });
+    expect(await accountNow(service, changed)).toMatchObject({ status: 'active', total: 1_000 });
+    await expectBooksToBalance(service.context);
+  });
+
+  it.each(['suspended', 'defaulted', 'repossessed', 'pending'] as const)(
+    'on an account that is %s',
+    async (status) => {
+      const plan = await newPlan();
+      const { id } = await newAccountThatIs(service, status, { payplanId: plan.id });
+      await pay(service, id, 900);
+      const earns = status === 'suspended' || status === 'defaulted';
+      expect(await accountNow(service, id)).toMatchObject(earns ? PAID_OFF : { status, total: 1_000 });
+      expect(await kindsOf(id)).toEqual(earns ? ['payoff'] : []);
+    },
+  );
+});
+
+/** Each way in which an account loses the second of two payments of 450, which have earned a payoff. */
+const LOSSES: Record<string, (paymentId: number) => Promise<unknown>> = {
+  'a reversal': (paymentId) => reverse(service, paymentId),
+  'an unassignment': (paymentId) =>
+    dataOf(service.call('POST', `/payments/${paymentId}/unassign`, { reason: 'of another customer' })),
+  'the correction to a lower amount': (paymentId) =>
+    dataOf(
+      service.call('POST', `/payments/${paymentId}/correct-amount`, { amount: 449, reason: 'typed wrongly' }),
+    ),
+};
+
+describe('a payoff', () => {
+  it.each(Object.keys(LOSSES))('ends by %s', async (way) => {
+    const { id } = await account();
+    await pay(service, id, 450);
+    const { id: paymentId } = await pay(service, id, 450);
+    expect((await accountNow(service, id)).status).toBe('completed');
+    await LOSSES[way]?.(paymentId);
+    expect(await accountNow(service, id)).toMatchObject({ status: 'active', total: 1_000, planVersion: 2 });
+    await expectBooksToBalance(service.context);
+  });
+
+  it('stays if the amount of a payment is corrected to a higher one, or credit leaves the account', async () => {
+    const { id } = await account();
+    const { id: paymentId } = await pay(service, id, 900);
+    const body = { amount: 950, reason: 'typed wrongly' };
+    await dataOf(service.call('POST', `/payments/${paymentId}/correct-amount`, body));
+    expect(await accountNow(service, id)).toMatchObject({ ...PAID_OFF, paid: 950, credit: 50 });
+    await dataOf(
+      service.call('POST', `/accounts/${id}/credit/refund`, { amount: 50, reason: 'paid too much' }),
+      201,
+    );
+    expect(await accountNow(service, id)).toMatchObject(PAID_OFF);
+    expect(await kindsOf(id)).toEqual(['payoff']);
+    await expectBooksToBalance(service.context);
+  });
+
+  it('stays if its pay plan ends the offer', async () => {
+    const plan = await newPlan();
+    const { id } = await newAccount(service, { payplanId: plan.id });
+    const { id: paymentId } = await pay(service, id, 900);
+    await dataOf(service.call('PUT', `/payplans/${plan.id}`, { earlyPayoff: null }));
+    await pay(service, id, 10);
+    expect(await accountNow(service, id)).toMatchObject({ ...PAID_OFF, paid: 910, credit: 10 });
+    await reverse(service, paymentId);
+    await pay(service, id, 890);
+    expect(await accountNow(service, id)).toMatchObject({ status: 'active', total: 1_000, paid: 900 });
+    await expectBooksToBalance(service.context);
+  });
+
+  it('cannot be undone by hand', async () => {
+    const { id } = await account();
+    await pay(service, id, 900);
+    const answer = await service.call('POST', `/accounts/${id}/plan-changes`, { kind: 'undo' });
+    expect(wrongFields(answer)).toEqual(['kind']);
+  });
+
+  it('counts on no day after its undo', async () => {
+    const { id } = await account();
+    const summary = (on: string) =>
+      dataOf(service.call('GET', `/reports/accounts/summary?startDate=${DAY}&endDate=${on}`));
+    setToday(service, '2026-11-08');
+    const before = await summary('2026-11-06');
+    await pay(service, id, 450, { paymentDate: DAY });
+    const { id: paymentId } = await pay(service, id, 450, { paymentDate: DAY });
+    setToday(service, '2026-11-12');
+    await reverse(service, paymentId);
+    const after = await summary('2026-11-06');
+    expect(after.opened).toEqual(before.opened);
+    expect(after.outstanding).toBe(before.outstanding - 450);
+    const made = await dataOf(service.call('GET', `/accounts/${id}/statement?from=${DAY}&to=2026-11-12`));
+    expect(made.rows.map(({ type }: Data) => type)).not.toContain('plan_change');
+    setToday(service, DAY);
+    await expectBooksToBalance(service.context);
   });
 });
