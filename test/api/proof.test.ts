@@ -110,6 +110,7 @@ beforeAll(async () => {
   ids.commission = (await bodyOf('POST', '/commissions/calculate', sale)).id;
   await changePlans();
   await deferMany();
+  await payOffEarly();
   await countCash();
 });
 
@@ -176,6 +177,25 @@ async function changePlans(): Promise<void> {
   ids.deferral = answer.body.data.id;
   await deferred.close();
   await limited.close();
+}
+
+/** Pays off two accounts early, and reverses the payment of one. */
+async function payOffEarly(): Promise<void> {
+  const offer = { earlyPayoff: { discountBasisPoints: 1_000, until: '2026-12-31' } };
+  const plan = { name: 'Early', deposit: 0, instalmentAmount: 100, instalmentCount: 10, frequency: 'weekly' };
+  const { id: payplanId } = await dataOf(service.call('POST', '/payplans', { ...plan, ...offer }), 201);
+  const payOff = async () => {
+    const { id } = await newAccount(service, { payplanId });
+    return { id, paymentId: (await pay(service, id, 900)).id };
+  };
+  const [paidOff, reversed] = [await payOff(), await payOff()];
+  await reverse(service, reversed.paymentId);
+  ids.paidOff = paidOff.id;
+  const changes: { id: number }[] = [];
+  for (const { id } of [paidOff, reversed])
+    changes.push(...(await dataOf(service.call('GET', `/accounts/${id}/plan-changes?sort=id:asc`))));
+  const [payoff, undonePayoff, undoOfPayoff] = changes.map(({ id }) => id);
+  Object.assign(ids, { payoff, undonePayoff, undoOfPayoff });
 }
 
 /** Counts the cash of the admin, takes a part to the bank, and settles a difference. */
@@ -630,6 +650,33 @@ const DAMAGES: [name: string, damage: string, named: Record<string, [table: stri
      update plan_changes set bulk_deferral_id = null where account_id = :stillDeferred`,
     { bulk_deferrals: ['bulk_deferrals', ':bulk'] },
   ],
+  [
+    'an early payoff has another discount than the offer',
+    `update plan_changes set body = jsonb_set(body, '{earlyPayoff,discountBasisPoints}', '999') where id = :payoff`,
+    { early_payoffs: ['plan_changes', ':payoff'] },
+  ],
+  [
+    'the discount of an early payoff is no multiple of the rounding unit',
+    `update plan_changes set body = jsonb_set(body, '{roundingMinor}', '3000') where id = :payoff`,
+    { early_payoffs: ['plan_changes', ':payoff'] },
+  ],
+  [
+    'an early payoff was made after the offer',
+    `update plan_changes set body = jsonb_set(body, '{earlyPayoff,until}', '"2026-11-01"') where id = :payoff`,
+    { early_payoffs: ['plan_changes', ':payoff'] },
+  ],
+  [
+    'an early payoff is not undone although its price is no longer paid',
+    'update accounts set paid_minor = paid_minor - 1 where id = :paidOff',
+    { early_payoffs: ['plan_changes', ':payoff'] },
+  ],
+  [
+    'the undo of an early payoff has another date',
+    `update plan_changes set effective_on = effective_on + 1 where id = :undoOfPayoff;
+     update original_terms set effective_on = effective_on + 1
+     where (account_id, version) = (select account_id, version from plan_changes where id = :undoOfPayoff)`,
+    { early_payoffs: ['plan_changes', ':undonePayoff'] },
+  ],
   ['an approved request was not done', approval({ status: 'approved' }), { approvals: ['approvals', '900'] }],
   [
     'an approved request was done twice',
@@ -925,16 +972,16 @@ describe('GET /reports/proof', () => {
     const { received, matched, unmatched, reversed, refunded, ledger, byMethod, holds, violations } =
       data.day;
     expect([holds, violations]).toEqual([true, []]);
-    expect(received.count).toBe(12);
+    expect(received.count).toBe(14);
     expect(unmatched).toEqual({ count: 1, amount: 400 });
-    expect(reversed).toEqual({ count: 2, amount: 160 });
+    expect(reversed).toEqual({ count: 3, amount: 1_060 });
     expect(received.amount).toBe(matched.amount + unmatched.amount + reversed.amount);
     expect(refunded).toEqual({ count: 1, amount: 20 });
     expect(ledger).toEqual({
       received: received.amount,
-      reversed: 160,
+      reversed: 1_060,
       refunded: 20,
-      net: received.amount - 180,
+      net: received.amount - 1_080,
     });
     expect(byMethod.map((row: { paymentMethod: string }) => row.paymentMethod)).toEqual([
       'Mobile money',

@@ -13,7 +13,7 @@ export const depositDueBy = (day: PlainDate): Sum =>
   sql`(case when a.activation_date <= ${day}::date then a.deposit_minor else 0 end)`;
 
 /** The sum of the instalments dated on or before a day. Together with `depositDueBy`, this is `dueBy` of rules.ts. */
-export const instalmentsDueBy = (day: PlainDate): Sum =>
+export const instalmentsDueBy = (day: PlainDate | RawBuilder<PlainDate>): Sum =>
   sql`(case
     when a.run_from is null
       then a.instalment_minor * instalments_due_by(a.frequency, a.activation_date, a.instalment_count, ${day}::date)
@@ -92,6 +92,11 @@ export const accountsChangedAfter = (day: PlainDate, asOf: PlainDate): RawBuilde
 export const earlierTermsOn = (day: PlainDate): RawBuilder<unknown> => sql`(
   select c.account_id as id, a.deposit_minor, a.total_minor, ${instalmentsDueBy(day)} as instalments_due
   from ${firstChangesAfter(day)} c cross join lateral jsonb_to_record(c.before) as a ${TERMS_RECORD})`;
+
+/** The instalments of the terms before a change `c` that are dated after it. */
+export const INSTALMENTS_AFTER_CHANGE: Sum = sql`(
+  select a.total_minor - a.deposit_minor - ${instalmentsDueBy(sql<PlainDate>`c.effective_on`)}
+  from jsonb_to_record(c.before) as a ${TERMS_RECORD})`;
 
 /** The price of an account on a day. @param day - the SQL of a date. */
 export const totalOn = (day: RawBuilder<unknown>): Sum => sql`(case

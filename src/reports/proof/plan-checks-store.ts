@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { INSTALMENTS_AFTER_CHANGE } from '../../accounts/schedule/store.ts';
 import type { Check } from './store.ts';
 
 /** The changes that an undo can undo. */
@@ -154,6 +155,30 @@ export const PLAN_CHECKS: readonly Check[] = [
     violations: sql`
       select 'accounts', account_id, 'entries of ' || event, changed::text, posted::text, day
       from checked where changed <> posted`,
+  },
+  {
+    name: 'early_payoffs',
+    rule:
+      'Every early payoff was made while its pay plan offered it, and discounts at most the offered part of the instalments after its date, in ' +
+      'whole rounding units. Its account pays the price, or it is undone with its date.',
+    checked: sql`
+      select c.id, c.effective_on, -c.price_change_minor as discount, u.effective_on as undone_on, a.paid_minor, a.total_minor,
+        (c.body ->> 'roundingMinor')::bigint as unit, (c.body -> 'earlyPayoff' ->> 'until')::date as until,
+        floor(${INSTALMENTS_AFTER_CHANGE} * (c.body -> 'earlyPayoff' ->> 'discountBasisPoints')::numeric / 10000)::bigint as offered
+      from plan_changes c join accounts a on a.id = c.account_id left join plan_changes u on u.undoes = c.id
+      where c.kind = 'payoff'`,
+    figures: sql`
+      select count(*) as checked_row_count, sum(discount) filter (where undone_on is null) as discounts from checked`,
+    violations: sql`
+      select 'plan_changes', id, v.what, v.expected, v.found, effective_on
+      from checked cross join lateral (values
+        (discount not between 1 and offered, 'discount', 'at most ' || offered, discount::text),
+        (discount % unit <> 0, 'discount', 'a multiple of ' || unit, discount::text),
+        (effective_on > until, 'date', 'at most ' || until, effective_on::text),
+        (undone_on is null and paid_minor < total_minor, 'sum paid', 'at least ' || total_minor, paid_minor::text),
+        (undone_on <> effective_on, 'date of the undo', effective_on::text, undone_on::text)
+      ) as v (is_broken, what, expected, found)
+      where v.is_broken`,
   },
   {
     name: 'original_terms',
