@@ -1,6 +1,7 @@
 import { ACCOUNT_STATUSES, needsReason } from '../accounts/status/rules.ts';
 import { employeeFields } from '../catalogue/employees/schema.ts';
-import { FREQUENCIES } from '../catalogue/pay-plans/schema.ts';
+import { WHOLE_SHARE } from '../catalogue/pay-plans/rules.ts';
+import { FREQUENCIES, MAX_INSTALMENTS } from '../catalogue/pay-plans/schema.ts';
 import { productFields } from '../catalogue/products/schema.ts';
 import { columnOf, type DeclaredField, type DeclaredFields, isRequired } from '../core/declared-fields.ts';
 import { customerFields } from '../customers/schema.ts';
@@ -266,6 +267,17 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
         graceDays,
         'An account counts as late when it is more than this number of days past due.',
         '7',
+      ),
+      optional(
+        'payoff_basis_points',
+        { kind: 'count', min: 1, max: WHOLE_SHARE },
+        'For a plan that offers a discount to a customer who pays all that is left on one day: the part of the unpaid instalments after this day, in basis points. Empty: no discount.',
+      ),
+      optional('payoff_until', date, 'The last day of this offer. Empty: it has no end.'),
+      optional(
+        'payoff_min_dues',
+        { kind: 'count', min: 1, max: MAX_INSTALMENTS },
+        'The number of unpaid instalments after the day of the payoff that an account needs, such as 2. Needed with payoff_basis_points.',
       ),
       optional('auto_suspend', flag, 'Whether late accounts are suspended automatically. Empty: no.', 'no'),
       active('Whether new accounts can have the plan.'),

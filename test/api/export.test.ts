@@ -5,6 +5,8 @@ import { FILE_NAMES, FORMAT } from '../../src/portfolio/format-rules.ts';
 import { guarded, unguarded } from '../../src/portfolio/spreadsheet-guard-rules.ts';
 import { exportFiles, rowsOf } from '../support/export-files.ts';
 import {
+  accountNow,
+  dataOf,
   move,
   newAccount,
   newCustomer,
@@ -536,6 +538,19 @@ it('refuses a pay plan whose instalments do not pay its price, or have no month'
         'P-7,100,250,4,,,weekly,5,6,3',
       ],
     });
+    const offers = await uploadImport(service, {
+      pay_plans: [
+        'name,deposit,instalment,instalment_count,frequency,grace_days,payoff_basis_points,payoff_until,payoff_min_dues',
+        'P-1,100,250,4,weekly,3,1000,2027-06-30,2',
+        'P-2,100,250,4,weekly,3,1000,,',
+        'P-3,100,250,4,weekly,3,,2027-06-30,',
+        'P-4,100,250,4,weekly,3,10001,,2',
+      ],
+    });
+    await runImportJob(service, offers, 'check');
+    expect((await problemsOf(service, offers)).map(({ line, column }) => `${line} ${column}`).sort()).toEqual(
+      ['3 payoff_min_dues', '4 payoff_until', '5 payoff_basis_points'],
+    );
     const harvest = await uploadImport(service, {
       pay_plans: [
         'name,deposit,instalment,instalment_count,price,rounding_unit,frequency,every,harvest,harvest_cycles,lead_days,grace_days',
@@ -658,7 +673,10 @@ it('an export of accounts whose plans were changed is imported with the present 
     setToday(source, '2026-11-02');
     setToday(target, '2026-12-20');
     const ids: Record<string, number> = {};
-    for (const externalId of ['DEFERRED', 'CORRECTED', 'UNDONE', 'HARVESTS', 'EMPTY', 'PLAIN']) {
+    const offer = { discountBasisPoints: 1_000, until: '2027-06-30', minDues: 3 };
+    await dataOf(source.call('PUT', '/payplans/2', { earlyPayoff: offer }));
+    const names = ['DEFERRED', 'CORRECTED', 'UNDONE', 'HARVESTS', 'EMPTY', 'PLAIN', 'PAID_OFF', 'REVERSED'];
+    for (const externalId of names) {
       const { id } = await newAccount(source, { externalId });
       ids[externalId] = id;
       await pay(source, id, 2_400);
@@ -680,6 +698,8 @@ it('an export of accounts whose plans were changed is imported with the present 
       ...{ entries: [{ month: 3, day: 31, shareBasisPoints: 10_000 }], cycles: 3, leadDays: 0 },
     };
     await change('HARVESTS', { kind: 'revision', firstDueDate: '2027-01-05', harvest, arrears: 'move' });
+    await pay(source, ids.PAID_OFF ?? 0, 18_400);
+    await reverse(source, (await pay(source, ids.REVERSED ?? 0, 18_400)).id);
     setToday(source, '2026-12-02');
     await change('DEFERRED', { kind: 'discount', amount: 350 });
     await change('CORRECTED', { kind: 'price_correction', amount: 4_000 });
@@ -701,7 +721,10 @@ it('an export of accounts whose plans were changed is imported with the present 
       HARVESTS: ['2026-11-20', 'revision', '2026-11-20'],
       EMPTY: ['2026-12-02', '', ''],
       PLAIN: ['', '', ''],
+      PAID_OFF: ['2026-11-20', '', ''],
+      REVERSED: ['2026-11-20', '', ''],
     });
+    expect(await accountNow(source, ids.PAID_OFF ?? 0)).toMatchObject({ status: 'completed', total: 20_800 });
     for (const table of ['pay_plans', 'product_configurations', 'products', 'employees'])
       await sql`delete from ${sql.table(table)}`.execute(target.context.db);
     const { id: importId } = await importAll(target, files);
@@ -731,6 +754,7 @@ it('an export of accounts whose plans were changed is imported with the present 
         planVersion > 0 ? [['imported', changed[externalId]?.[0]]] : [],
       );
     }
+    expect((await read(target, '/payplans?filter[name]=Weekly, one year'))[0].earlyPayoff).toEqual(offer);
     const again = await exportFiles(target);
     for (const name of FILE_NAMES) expect(again[name].toString(), name).toBe(files[name].toString());
     expect(await runImportJob(target, importId, 'undo')).toMatchObject({ status: 'undone', failure: null });

@@ -312,6 +312,14 @@ function planChecks({ decimals }: CheckSettings): ImportCheck[] {
     ),
     pair('pay_plans', 'harvest_cycles', 'harvest'),
     pair('pay_plans', 'lead_days', 'harvest'),
+    pair('pay_plans', 'payoff_min_dues', 'payoff_basis_points'),
+    check(
+      'pay_plans',
+      'payoff_until',
+      sql`where n.payoff_until is not null and n.payoff_basis_points is null`,
+      'is given, but payoff_basis_points is empty',
+      'an empty cell, or a discount in payoff_basis_points',
+    ),
     check(
       'pay_plans',
       'harvest',

@@ -171,10 +171,11 @@ export async function writeCatalogue(tx: Tx, importId: number, report: Report): 
   await sql`
     insert into pay_plans (name, product_id, deposit_minor, instalment_minor, instalment_count, frequency, grace_days,
       price_minor, rounding_minor, every, months_without_dues, harvest_months, harvest_days, harvest_shares, harvest_cycles,
-      lead_days, auto_suspend, active, created_at, import_id)
+      lead_days, payoff_basis_points, payoff_until, payoff_min_dues, auto_suspend, active, created_at, import_id)
     select n.name, p.id, n.deposit, n.instalment, n.instalment_count, n.frequency::frequency, n.grace_days,
       n.price, n.rounding_unit, coalesce(n.every, 1), coalesce(n.months_without_dues, '{}'),
       ${integers('months')}, ${integers('days')}, ${integers('shares')}, n.harvest_cycles, n.lead_days,
+      n.payoff_basis_points, n.payoff_until, n.payoff_min_dues,
       coalesce(n.auto_suspend, false), coalesce(n.active, true), coalesce(n.created_at, business_now()), ${importId}
     from new_pay_plans n left join products p on p.sku = n.product order by n.position`.execute(tx);
   await inBatches(
