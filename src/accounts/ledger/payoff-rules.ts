@@ -1,7 +1,8 @@
+import type { Actor } from '../../core/context.ts';
 import type { AppError } from '../../core/http/errors.ts';
 import type { Minor } from '../../core/values/money.ts';
 import { type PayoffFacts, type PlanMove, payoffEarned, payoffUndone } from '../payoffs/posting-rules.ts';
-import { type AccountRow, type MoneyEvent, postEvent, type RunningBooks, runningBooksOf } from './rules.ts';
+import { type MoneyEvent, postEvent, type RunningBooks, runningBooksOf } from './rules.ts';
 
 // Posts money events, and the early payoffs that they earn or end.
 
@@ -14,11 +15,12 @@ export function postWithPayoffs(running: RunningBooks, event: MoneyEvent): AppEr
     if (!facts || (movement.kind !== 'money_in' && movement.kind !== 'credit_out')) continue;
     const amountMinor = movement.kind === 'money_in' ? movement.amountMinor : -movement.amountMinor;
     const now = withMoney(facts, event, amountMinor);
-    running.payoffs.set(accountId, now);
-    if (movement.kind === 'money_in')
-      postMoves(running, accountId, event, (account, paidMinor) =>
-        payoffEarned(account, now, { day: event.valueDate, actor: event.actor, paidMinor }),
-      );
+    const { account, paidMinor } = present(running, accountId);
+    const { valueDate: day, actor } = event;
+    const moves = amountMinor > 0n ? payoffEarned(account, now, { day, actor, paidMinor }) : [];
+    // The account is completed, so it has no offer any more.
+    running.payoffs.set(accountId, moves.length > 0 ? { ...now, offer: undefined } : now);
+    postMoves(running, actor, moves);
   }
   return undefined;
 }
@@ -26,13 +28,11 @@ export function postWithPayoffs(running: RunningBooks, event: MoneyEvent): AppEr
 /** Undoes the early payoffs of accounts that no longer pay their price after all events. */
 export function undoPayoffs(running: RunningBooks): void {
   for (const [accountId, facts] of running.payoffs) {
-    const event = running.posted.findLast(({ movements }) =>
-      movements.some((one) => one.accountId === accountId),
-    );
-    if (event)
-      postMoves(running, accountId, event, (account, paidMinor) =>
-        payoffUndone(account, facts, { actor: event.actor, paidMinor }),
-      );
+    const isOwn = ({ movements }: MoneyEvent) => movements.some((one) => one.accountId === accountId);
+    const actor = running.posted.findLast(isOwn)?.actor;
+    if (!actor) continue;
+    const { account, paidMinor } = present(running, accountId);
+    postMoves(running, actor, payoffUndone(account, facts, { actor, paidMinor }));
   }
 }
 
@@ -42,24 +42,20 @@ function withMoney(facts: PayoffFacts, { valueDate }: MoneyEvent, amountMinor: M
   return { ...facts, money: new Map(facts.money).set(valueDate, sumMinor) };
 }
 
-function postMoves(
-  running: RunningBooks,
-  accountId: number,
-  { actor }: MoneyEvent,
-  decide: (account: AccountRow, paidMinor: Minor) => readonly PlanMove[],
-): void {
+function present(running: RunningBooks, accountId: number) {
   const account = running.accounts.get(accountId);
   const books = runningBooksOf(running, accountId);
-  for (const move of account && books ? decide(account, books.paidMinor) : []) {
-    running.accounts.set(accountId, move.account);
+  if (!account || !books) throw new Error(`Account ${accountId} is not locked.`);
+  return { account, paidMinor: books.paidMinor };
+}
+
+function postMoves(running: RunningBooks, actor: Actor, moves: readonly PlanMove[]): void {
+  for (const move of moves) {
+    const { account, event, valueDate, byMinor, rows } = move;
+    running.accounts.set(account.id, account);
     const refusal = postEvent(running, {
-      event: move.event,
-      actor,
-      valueDate: move.valueDate,
-      movements: [{ accountId, movement: { kind: 'change_price', byMinor: move.byMinor } }],
-      contra: [],
-      rows: { changes: move.rows },
-      planMove: move,
+      ...{ event, actor, valueDate, contra: [], rows: { changes: rows }, planMove: move },
+      movements: [{ accountId: account.id, movement: { kind: 'change_price', byMinor } }],
     });
     if (refusal) throw refusal;
   }

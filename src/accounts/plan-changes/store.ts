@@ -56,11 +56,14 @@ export function updateTerms(tx: Tx, id: number, changed: NewTerms): Promise<Acco
     .executeTakeFirstOrThrow();
 }
 
-/** The sum by which changes of a day have lowered the price of an account without an approval, apart from those that are undone. */
+/**
+ * The sum by which staff have lowered the price of an account on a day without an approval. Early payoffs do not count, nor changes that are
+ * undone.
+ */
 export async function sumLowered(tx: Tx, accountId: number, day: PlainDate): Promise<Minor> {
   const { rows } = await sql<{ lowered: string }>`
     select coalesce(sum(-c.price_change_minor), 0)::text as lowered from plan_changes c ${UNDO}
-    where c.account_id = ${accountId} and c.effective_on = ${day} and c.price_change_minor < 0 and c.approval_id is null
+    where c.account_id = ${accountId} and c.effective_on = ${day} and c.price_change_minor < 0 and c.approval_id is null and c.kind <> 'payoff'
       and n.id is null
   `.execute(tx);
   return BigInt(rows[0]?.lowered ?? 0);
