@@ -187,14 +187,14 @@ export function payoffUndone(
   if (!inEffect || paidMinor >= BigInt(account.total_minor)) return [];
   const ids = changeIds.values();
   const moves: PlanMove[] = [];
-  const now = () => moves.at(-1) ?? { account, original: null };
+  const current = () => moves.at(-1) ?? { account, original: null };
   const made = { actor, paidMinor };
   const undo = (
     undone: Pick<PayoffInEffect, 'id' | 'before' | 'originalBefore'>,
     day: PlainDate,
     event: LedgerEvent,
   ) =>
-    planMove(now().account, undone.before, {
+    planMove(current().account, undone.before, {
       ...{ ...made, day, event, original: undone.originalBefore ?? { corrected_minor: 0 } },
       change: { id: ids.next().value, kind: 'undo', reason: UNDO_REASON, body: {}, undoes: undone.id },
     });
@@ -202,7 +202,7 @@ export function payoffUndone(
     moves.push(undo(correction, correction.effective_on, 'price_corrected'));
   moves.push(undo(inEffect, inEffect.effectiveOn, 'price_discounted'));
   for (const correction of inEffect.since) {
-    const { account: undone, original } = now();
+    const { account: undone, original } = current();
     const { effective_on: day, price_change_minor: byMinor, originalBefore: _, ...change } = correction;
     moves.push(
       loweredPrice(undone, BigInt(-byMinor), {
