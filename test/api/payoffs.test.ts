@@ -160,7 +160,7 @@ describe('a correction of the price after a payoff', () => {
     setToday(service, '2026-11-10');
     await reverse(service, paymentId);
     expect(await accountNow(service, id)).toMatchObject({
-      ...{ status: 'active', total: 920, paid: 450, balance: 470, planVersion: 10 },
+      ...{ status: 'active', total: 920, paid: 450, balance: 470, planVersion: 12 },
       originalTerms: { nextDueDate: '2026-12-07', daysPastDue: 0 },
     });
     const changes = await changesOf(id);
@@ -170,6 +170,8 @@ describe('a correction of the price after a payoff', () => {
       ['undo', '2026-11-05', 50],
       ['undo', '2026-11-05', 30],
       ['undo', DAY, 100],
+      ['price_correction', '2026-11-05', -200],
+      ['undo', '2026-11-05', 200],
       ['price_correction', '2026-11-05', -30],
       ['price_correction', '2026-11-05', -50],
     ]);

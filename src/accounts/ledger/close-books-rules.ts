@@ -37,7 +37,7 @@ export function closeBooks(
     if (!before) throw new Error(`Account ${id} is not locked.`);
     let account = { ...before, ...columns, next_due_date: dueDateAfter(before, columns) };
     // The money that ended an early payoff is the reason for the status, not the change of the price.
-    const cause = posted.findLast((event) => !event.planMove && setsStatus(event, id));
+    const cause = posted.findLast((event) => !event.planMoves && setsStatus(event, id));
     const moves = cause ? changesForPaidAmount(account, histories.get(id), cause.event, today) : [];
     for (const move of moves) {
       const made = rowsOfChange(SYSTEM, account, { ...move, date: today });
@@ -60,7 +60,7 @@ export function closeBooks(
       account_status_changes: statusRows,
       changes,
     },
-    planMoves: posted.flatMap(({ planMove }) => planMove ?? []),
+    planMoves: posted.flatMap(({ planMoves = [] }) => planMoves),
   };
 }
 

@@ -80,7 +80,6 @@ describe('the payments of a batch', () => {
       ['price_discounted', 'sales', 90],
     ]);
     expect(moves[0]).toMatchObject({
-      valueDate: TODAY,
       account: { total_minor: 910, plan_version: 1, instalment_count: 10 },
       change: { version: 1, effective_on: TODAY, body: { earlyPayoff: { discountBasisPoints: 1_000 } } },
       original: { version: 1, total_minor: 1_000, corrected_minor: -90, run_count: [10] },
@@ -111,7 +110,6 @@ describe('money that leaves an account with a payoff', () => {
     });
     expect(moves).toMatchObject([
       {
-        valueDate: '2026-10-14',
         byMinor: 90n,
         account: { total_minor: 1_000, plan_version: 2 },
         change: { kind: 'undo', undoes: 40, effective_on: '2026-10-14' },

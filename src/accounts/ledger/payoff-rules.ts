@@ -1,5 +1,6 @@
 import type { Actor } from '../../core/context.ts';
 import type { AppError } from '../../core/http/errors.ts';
+import type { PlainDate } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
 import { type PayoffFacts, type PlanMove, payoffEarned, payoffUndone } from '../payoffs/posting-rules.ts';
 import { type MoneyEvent, postEvent, type RunningBooks, runningBooksOf } from './rules.ts';
@@ -17,10 +18,10 @@ export function postWithPayoffs(running: RunningBooks, event: MoneyEvent): AppEr
     const now = withMoney(facts, event, amountMinor);
     const { account, paidMinor } = present(running, accountId);
     const { valueDate: day, actor } = event;
-    const moves = amountMinor > 0n ? payoffEarned(account, now, { day, actor, paidMinor }) : [];
+    const payoff = amountMinor > 0n ? payoffEarned(account, now, { day, actor, paidMinor }) : undefined;
     // The account is completed, so it has no offer any more.
-    running.payoffs.set(accountId, moves.length > 0 ? { ...now, offer: undefined } : now);
-    postMoves(running, actor, moves);
+    running.payoffs.set(accountId, payoff ? { ...now, offer: undefined } : now);
+    if (payoff) postMoves(running, actor, day, [payoff]);
   }
   return undefined;
 }
@@ -32,7 +33,8 @@ export function undoPayoffs(running: RunningBooks): void {
     const actor = running.posted.findLast(isOwn)?.actor;
     if (!actor) continue;
     const { account, paidMinor } = present(running, accountId);
-    postMoves(running, actor, payoffUndone(account, facts, { actor, paidMinor }));
+    const moves = payoffUndone(account, facts, { actor, paidMinor });
+    if (facts.inEffect) postMoves(running, actor, facts.inEffect.effectiveOn, moves);
   }
 }
 
@@ -49,14 +51,21 @@ function present(running: RunningBooks, accountId: number) {
   return { account, paidMinor: books.paidMinor };
 }
 
-function postMoves(running: RunningBooks, actor: Actor, moves: readonly PlanMove[]): void {
-  for (const move of moves) {
-    const { account, event, valueDate, byMinor, rows } = move;
-    running.accounts.set(account.id, account);
-    const refusal = postEvent(running, {
-      ...{ event, actor, valueDate, contra: [], rows: { changes: rows }, planMove: move },
-      movements: [{ accountId: account.id, movement: { kind: 'change_price', byMinor } }],
-    });
-    if (refusal) throw refusal;
-  }
+/** Posts the difference of the prices before the first and after the last change. */
+function postMoves(
+  running: RunningBooks,
+  actor: Actor,
+  valueDate: PlainDate,
+  moves: readonly PlanMove[],
+): void {
+  const account = moves.at(-1)?.account;
+  if (!account) return;
+  running.accounts.set(account.id, account);
+  const byMinor = moves.reduce((sum, move) => sum + move.byMinor, 0n);
+  const refusal = postEvent(running, {
+    ...{ event: 'price_discounted', actor, valueDate, contra: [], planMoves: moves },
+    rows: { changes: moves.flatMap(({ rows }) => rows) },
+    movements: [{ accountId: account.id, movement: { kind: 'change_price', byMinor } }],
+  });
+  if (refusal) throw refusal;
 }

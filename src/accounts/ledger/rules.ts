@@ -66,8 +66,8 @@ export interface MoneyEvent {
   /** Entries that refer to the account of the first movement, and that bring the sum of all entries of the event to zero. */
   contra: Entry[];
   rows?: AccompanyingRows;
-  /** Set for an early payoff and its undo: the change of the plan. */
-  planMove?: PlanMove;
+  /** The changes of the plan by an early payoff, or by its undo. */
+  planMoves?: readonly PlanMove[];
 }
 
 /** Rows of other tables. The SQL statement that writes the money events also writes these rows. */

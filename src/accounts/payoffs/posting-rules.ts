@@ -2,7 +2,7 @@ import { type EarlyPayoff, WHOLE_SHARE } from '../../catalogue/pay-plans/rules.t
 import { auditRow, type ChangeRow, event } from '../../changes/events/change-rules.ts';
 import type { Actor } from '../../core/context.ts';
 import type { RowsOf } from '../../core/database/rows.ts';
-import type { LedgerEvent, Row } from '../../core/database/tables.ts';
+import type { Row } from '../../core/database/tables.ts';
 import { compareDates, later, type PlainDate } from '../../core/values/dates.ts';
 import { type Minor, maxMinor } from '../../core/values/money.ts';
 import {
@@ -58,30 +58,31 @@ export interface PayoffFacts {
   inEffect: PayoffInEffect | null;
 }
 
-interface PayoffInEffect {
-  id: number;
+interface PayoffInEffect extends UndoableChange {
   effectiveOn: PlainDate;
-  before: RecordedTerms;
-  originalBefore: OriginalColumns | null;
-  /** The changes since then that are not undone, in their order. On a paid account, only the price can be corrected. */
-  since: PriceCorrection[];
+  /** The later changes, in their order. On a paid account, staff can only correct the price, and undo this. */
+  since: LaterChange[];
 }
 
-/** The row of a price correction, with the terms as JSON. */
-type PriceCorrection = Omit<NewPlanChange, 'before'> & {
+interface UndoableChange {
   id: number;
-  effective_on: PlainDate;
-  price_change_minor: number;
   before: RecordedTerms;
   originalBefore: OriginalColumns | null;
-};
+}
+
+type LaterChange = UndoableChange &
+  Omit<NewPlanChange, 'before'> & {
+    kind: 'price_correction' | 'undo';
+    effective_on: PlainDate;
+    price_change_minor: number;
+    undoes: number | null;
+  };
 
 /** The columns that a payoff or its undo sets, and the row of the change. */
 export interface PlanMove {
   account: AccountRow;
-  event: LedgerEvent;
+  changeId: number;
   byMinor: Minor;
-  valueDate: PlainDate;
   change: NewPlanChange;
   original: NewOriginalTerms;
   rows: ChangeRow[];
@@ -152,19 +153,19 @@ export function payoffShown(
   return { amountMinor, discountMinor, until: facts.offer.until, unpaidDues };
 }
 
-/** The payoff that money of a day has earned, if it has earned one. */
+/** The payoff that money of a day has earned. Undefined if it has earned none. */
 export function payoffEarned(
   account: AccountRow,
   { offer, money, latestChange, ...facts }: PayoffFacts,
   { day, actor, paidMinor }: { day: PlainDate; actor: Actor; paidMinor: Minor },
-): PlanMove[] {
-  if (!offer || facts.inEffect) return [];
+): PlanMove | undefined {
+  if (!offer || facts.inEffect) return undefined;
   const { situation, paidMinor: upToDayMinor } = situationOn(account, { money, latestChange }, day);
   const discountMinor = earnedPayoff(offer, situation, { day, paidMinor: upToDayMinor });
-  if (discountMinor === 0n) return [];
+  if (discountMinor === 0n) return undefined;
   const { basisPoints: discountBasisPoints, until, minDues, roundingMinor } = offer;
-  const payoff = loweredPrice(account, discountMinor, {
-    ...{ day, actor, paidMinor, event: 'price_discounted', original: facts.original },
+  return loweredPrice(account, discountMinor, {
+    ...{ day, actor, paidMinor, original: facts.original },
     change: {
       id: facts.changeIds[0],
       kind: 'payoff',
@@ -172,12 +173,11 @@ export function payoffEarned(
       body: { earlyPayoff: { discountBasisPoints, until, minDues }, roundingMinor: Number(roundingMinor) },
     },
   });
-  return [payoff];
 }
 
 /**
- * Undoes a payoff whose price is no longer paid. The undo has the date of the payoff, so that the payoff counts on no day. A correction of the
- * price since then is undone, too, and made again without the payoff, with its date.
+ * Undoes a payoff whose price is no longer paid. The undo has the date of the payoff, so that the payoff counts on no day. Later corrections of
+ * the price are undone, too, and all is made again without the payoff, with the same dates. So the price only rises by the discount.
  */
 export function payoffUndone(
   account: AccountRow,
@@ -185,37 +185,46 @@ export function payoffUndone(
   { actor, paidMinor }: { actor: Actor; paidMinor: Minor },
 ): PlanMove[] {
   if (!inEffect || paidMinor >= BigInt(account.total_minor)) return [];
+  const { since } = inEffect;
   const ids = changeIds.values();
   const moves: PlanMove[] = [];
-  const current = () => moves.at(-1) ?? { account, original: null };
-  const made = { actor, paidMinor };
-  const undo = (
-    undone: Pick<PayoffInEffect, 'id' | 'before' | 'originalBefore'>,
-    day: PlainDate,
-    event: LedgerEvent,
-  ) =>
-    planMove(current().account, undone.before, {
-      ...{ ...made, day, event, original: undone.originalBefore ?? { corrected_minor: 0 } },
-      change: { id: ids.next().value, kind: 'undo', reason: UNDO_REASON, body: {}, undoes: undone.id },
+  const present = () => moves.at(-1) ?? { account, original: null };
+  const make = (day: PlainDate, change: Omit<MadeMove['change'], 'id'>) => ({
+    ...{ actor, paidMinor, day, change: { ...change, id: ids.next().value } },
+  });
+  const undo = (undone: UndoableChange, day: PlainDate, change: object = {}) => {
+    const original = undone.originalBefore ?? { corrected_minor: 0 };
+    const made = make(day, { reason: UNDO_REASON, body: {}, ...change, kind: 'undo', undoes: undone.id });
+    moves.push(planMove(present().account, undone.before, { ...made, original }));
+  };
+
+  const undone = new Set(since.map(({ undoes }) => undoes));
+  for (const change of since.toReversed())
+    if (change.kind === 'price_correction' && !undone.has(change.id)) undo(change, change.effective_on);
+  undo(inEffect, inEffect.effectiveOn);
+
+  /** The corrections that are made again, by the ids of the earlier ones. */
+  const again = new Map<number, UndoableChange>();
+  for (const { originalBefore: _, ...change } of since) {
+    const { account: before, original } = present();
+    const repeated = again.get(change.undoes ?? 0);
+    if (repeated) {
+      undo(repeated, change.effective_on, change);
+      continue;
+    }
+    const made = make(change.effective_on, change);
+    const move = loweredPrice(before, BigInt(-change.price_change_minor), { ...made, original });
+    moves.push(move);
+    again.set(change.id, {
+      ...{ id: move.changeId, before: recordedTermsOf(before), originalBefore: original },
     });
-  for (const correction of inEffect.since.toReversed())
-    moves.push(undo(correction, correction.effective_on, 'price_corrected'));
-  moves.push(undo(inEffect, inEffect.effectiveOn, 'price_discounted'));
-  for (const correction of inEffect.since) {
-    const { account: undone, original } = current();
-    const { effective_on: day, price_change_minor: byMinor, originalBefore: _, ...change } = correction;
-    moves.push(
-      loweredPrice(undone, BigInt(-byMinor), {
-        ...{ ...made, day, original, event: 'price_corrected', change: { ...change, id: ids.next().value } },
-      }),
-    );
   }
   return moves;
 }
 
 const UNDO_REASON = 'the sum paid fell below the price of the early payoff';
 
-type MadeMove = Pick<PlanMove, 'event'> & {
+type MadeMove = {
   day: PlainDate;
   actor: Actor;
   paidMinor: Minor;
@@ -251,7 +260,7 @@ function loweredPrice(
 function planMove(
   before: AccountRow,
   columns: Partial<AccountRow>,
-  { event: ledgerEvent, day, actor, paidMinor, change, original }: MadeMove & { original: OriginalColumns },
+  { day, actor, paidMinor, change, original }: MadeMove & { original: OriginalColumns },
 ): PlanMove {
   const { id: accountId, total_minor: previousTotalMinor } = before;
   const { id: changeId, kind, reason = null } = change;
@@ -265,9 +274,8 @@ function planMove(
   const made = { kind, changeId, planVersion: version };
   return {
     account,
-    event: ledgerEvent,
+    changeId,
     byMinor,
-    valueDate: day,
     change: {
       actor_user_id: actor.userId,
       api_key_id: actor.apiKey?.id ?? null,

@@ -99,8 +99,7 @@ async function readFacts(tx: Tx, ids: readonly number[], own: OwnMoney): Promise
       left join lateral (
         select c.*, coalesce((
             select json_agg(to_jsonb(d) || jsonb_build_object('originalBefore', ${ORIGINAL_BEFORE('d')}) order by d.id)
-            from plan_changes d left join plan_changes n on n.undoes = d.id
-            where d.account_id = c.account_id and d.id > c.id and d.kind <> 'undo' and n.id is null), '[]') as since
+            from plan_changes d where d.account_id = c.account_id and d.id > c.id), '[]') as since
         from plan_changes c where c.account_id = a.id and c.kind = 'payoff' and ${CHANGE_COUNTS}) payoff on true`.execute(
     tx,
   );

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { INSTALMENTS_AFTER_CHANGE } from '../../accounts/schedule/store.ts';
+import { CHANGE_COUNTS, INSTALMENTS_AFTER_CHANGE } from '../../accounts/schedule/store.ts';
 import type { Check } from './store.ts';
 
 /** The changes that an undo can undo. */
@@ -135,14 +135,14 @@ export const PLAN_CHECKS: readonly Check[] = [
   },
   {
     name: 'price_changes',
-    rule: 'On every day, the changes of the price of every account equal the entries in sales of their events.',
+    rule: 'On every day, the changes of the price of every account that count equal the entries in sales of their events.',
     checked: sql`
       select account_id, event, day, coalesce(c.amount, 0) as changed, coalesce(e.amount, 0) as posted
       from (
         select c.account_id, posted.event, c.effective_on as day, sum(c.price_change_minor) as amount
         from plan_changes c left join plan_changes u on u.id = c.undoes
           join ${LEDGER_EVENTS} on posted.kind = coalesce(u.kind, c.kind)::text
-        where c.price_change_minor <> 0
+        where c.price_change_minor <> 0 and ${CHANGE_COUNTS}
         group by c.account_id, posted.event, c.effective_on
       ) c
       full join (
