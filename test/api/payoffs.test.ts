@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { PlainDate } from '../../src/core/values/dates.ts';
 import { expectBooksToBalance } from '../support/books.ts';
@@ -62,6 +63,7 @@ const PAID_OFF = { status: 'completed', total: 900, paid: 900, balance: 0, credi
 
 describe('what a pay plan offers', () => {
   it('is shown with its defaults, changed and ended', async () => {
+    expect(await oldestUsable()).toBe('0036_oldest_usable_migration');
     const plan = await newPlan();
     expect(plan.earlyPayoff).toEqual({ discountBasisPoints: 1_000, until: null, minDues: 2 });
     const offer = { discountBasisPoints: 500, until: '2027-06-30', minDues: 1 };
@@ -70,6 +72,26 @@ describe('what a pay plan offers', () => {
     expect((await dataOf(service.call('PUT', path, { name: `${plan.name} b` }))).earlyPayoff).toEqual(offer);
     expect((await dataOf(service.call('PUT', path, { earlyPayoff: null }))).earlyPayoff).toBeNull();
     expect((await dataOf(service.call('GET', path))).earlyPayoff).toBeNull();
+  });
+});
+
+/** The migration that a version of the service needs to work with the database. */
+async function oldestUsable(): Promise<string> {
+  const { rows } = await sql<{ name: string }>`select oldest_usable_migration() as name`.execute(
+    service.context.db,
+  );
+  return rows[0]?.name ?? '';
+}
+
+describe('an earlier version of the service', () => {
+  it('refuses the database from the first offer on, also after it, because of the payoffs', async () => {
+    const { id } = await account();
+    expect(await oldestUsable()).toBe('0112_early_payoff');
+    await pay(service, id, 900);
+    await sql`update pay_plans set payoff_basis_points = null, payoff_until = null, payoff_min_dues = null`.execute(
+      service.context.db,
+    );
+    expect(await oldestUsable()).toBe('0112_early_payoff');
   });
 });
 

@@ -257,7 +257,7 @@ export const EVENTS = {
     isDerived: true,
   },
   'account.plan_changed': {
-    when: 'The terms of an account were changed, or a change was undone. `planVersion` counts the changes of the account.',
+    when: 'The terms of an account were changed, also by an early payoff, or a change was undone. `planVersion` counts the changes of the account.',
     data: ['kind', 'changeId', 'planVersion', 'totalMinor', 'previousTotalMinor', 'nextDueDate'],
   },
   'bulk_deferral.started': {
