@@ -2,11 +2,17 @@
 
 create type account_status as enum ('pending', 'active', 'suspended', 'defaulted', 'repossessed', 'completed', 'written_off', 'cancelled');
 
-create type approval_action as enum ('reverse_payment', 'correct_payment', 'unassign_payment', 'refund_credit', 'transfer_credit', 'write_off_account', 'cancel_account', 'change_plan');
+create type approval_action as enum ('reverse_payment', 'correct_payment', 'unassign_payment', 'refund_credit', 'transfer_credit', 'write_off_account', 'cancel_account', 'change_plan', 'start_bulk_deferral', 'undo_bulk_deferral');
 
 create type approval_status as enum ('pending', 'approved', 'rejected', 'withdrawn', 'obsolete');
 
 create type balance_gap_state as enum ('open', 'payments_found', 'money_left');
+
+create type bulk_deferral_problem as enum ('status', 'plan_changed', 'money_posted', 'not_possible', 'later_change', 'already_undone', 'ended_early');
+
+create type bulk_deferral_state as enum ('selected', 'refused', 'waiting', 'deferred', 'skipped', 'undone', 'not_undone');
+
+create type bulk_deferral_status as enum ('previewing', 'draft', 'expired', 'running', 'done', 'undoing', 'undone', 'failed');
 
 create type call_kind as enum ('call', 'visit');
 
@@ -222,12 +228,14 @@ create table approvals (
   ended_at timestamp(3) with time zone,
   created_at timestamp(3) with time zone not null default business_now(),
   updated_at timestamp(3) with time zone not null default business_now(),
+  bulk_deferral_id bigint,
   constraint approvals_amount CHECK (((amount_minor > 0) AND (counted_minor >= amount_minor))),
   constraint approvals_credit_move CHECK (((credit_move_id IS NOT NULL) = ((status = 'approved'::approval_status) AND (action = ANY (ARRAY['refund_credit'::approval_action, 'transfer_credit'::approval_action]))))),
   constraint approvals_decided CHECK (((status = ANY (ARRAY['approved'::approval_status, 'rejected'::approval_status])) = (decided_by IS NOT NULL))),
   constraint approvals_ended CHECK (((status = 'pending'::approval_status) = (ended_at IS NULL))),
   constraint approvals_obsolete CHECK (((status = 'obsolete'::approval_status) = (final_facts IS NOT NULL))),
-  constraint approvals_of_account CHECK (((account_id IS NOT NULL) OR (action = 'reverse_payment'::approval_action))),
+  constraint approvals_of_account CHECK (((account_id IS NOT NULL) OR ((action)::text = ANY (ARRAY['reverse_payment'::text, 'start_bulk_deferral'::text, 'undo_bulk_deferral'::text])))),
+  constraint approvals_of_bulk_deferral CHECK (((bulk_deferral_id IS NOT NULL) = ((action)::text = ANY (ARRAY['start_bulk_deferral'::text, 'undo_bulk_deferral'::text])))),
   constraint approvals_of_payment CHECK (((payment_id IS NOT NULL) = ((action)::text = ANY (ARRAY['reverse_payment'::text, 'correct_payment'::text, 'unassign_payment'::text])))),
   constraint approvals_of_transfer CHECK (((to_account_id IS NOT NULL) = (action = 'transfer_credit'::approval_action))),
   constraint approvals_one_requester CHECK ((num_nonnulls(requested_by, api_key_id) = 1)),
@@ -236,6 +244,7 @@ create table approvals (
   constraint approvals_two_people CHECK ((decided_by <> responsible_user_id)),
   constraint approvals_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   constraint approvals_api_key_id_fkey FOREIGN KEY (api_key_id) REFERENCES api_keys(id),
+  constraint approvals_bulk_deferral_id_fkey FOREIGN KEY (bulk_deferral_id) REFERENCES bulk_deferrals(id),
   constraint approvals_credit_move_id_fkey FOREIGN KEY (credit_move_id) REFERENCES credit_moves(id),
   constraint approvals_decided_by_fkey FOREIGN KEY (decided_by) REFERENCES users(id),
   constraint approvals_payment_id_fkey FOREIGN KEY (payment_id) REFERENCES payments(id),
@@ -249,6 +258,7 @@ CREATE INDEX approvals_created ON public.approvals USING btree (created_at, id);
 CREATE INDEX approvals_credit_move ON public.approvals USING btree (credit_move_id) WHERE (credit_move_id IS NOT NULL);
 CREATE INDEX approvals_payment ON public.approvals USING btree (payment_id) WHERE (payment_id IS NOT NULL);
 CREATE UNIQUE INDEX approvals_pending_account ON public.approvals USING btree (account_id) WHERE ((status = 'pending'::approval_status) AND (payment_id IS NULL));
+CREATE UNIQUE INDEX approvals_pending_bulk_deferral ON public.approvals USING btree (bulk_deferral_id) WHERE ((status = 'pending'::approval_status) AND (bulk_deferral_id IS NOT NULL));
 CREATE UNIQUE INDEX approvals_pending_payment ON public.approvals USING btree (payment_id) WHERE ((status = 'pending'::approval_status) AND (payment_id IS NOT NULL));
 
 create table audit_entries (
@@ -291,6 +301,66 @@ create table balance_gaps (
   constraint balance_gaps_pkey PRIMARY KEY (id)
 );
 CREATE INDEX balance_gaps_open ON public.balance_gaps USING btree (provider, short_code, id) WHERE (state = 'open'::balance_gap_state);
+
+create table bulk_deferral_accounts (
+  bulk_deferral_id bigint not null,
+  id bigint not null generated always as identity,
+  account_id bigint not null,
+  state bulk_deferral_state not null default 'selected'::bulk_deferral_state,
+  plan_version integer,
+  paid_minor bigint,
+  balance_minor bigint,
+  arrears_moved_minor bigint,
+  problem bulk_deferral_problem,
+  problem_text text,
+  change_id bigint,
+  constraint bulk_deferral_accounts_change CHECK (((change_id IS NOT NULL) = (state = ANY (ARRAY['deferred'::bulk_deferral_state, 'undone'::bulk_deferral_state, 'not_undone'::bulk_deferral_state])))),
+  constraint bulk_deferral_accounts_preview CHECK (((state = ANY (ARRAY['selected'::bulk_deferral_state, 'refused'::bulk_deferral_state])) OR (num_nulls(plan_version, paid_minor, balance_minor, arrears_moved_minor) = 0))),
+  constraint bulk_deferral_accounts_problem CHECK ((((problem IS NOT NULL) = (state = ANY (ARRAY['refused'::bulk_deferral_state, 'skipped'::bulk_deferral_state, 'not_undone'::bulk_deferral_state]))) AND ((problem IS NULL) = (problem_text IS NULL)))),
+  constraint bulk_deferral_accounts_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint bulk_deferral_accounts_bulk_deferral_id_fkey FOREIGN KEY (bulk_deferral_id) REFERENCES bulk_deferrals(id),
+  constraint bulk_deferral_accounts_change_id_fkey FOREIGN KEY (change_id) REFERENCES plan_changes(id),
+  constraint bulk_deferral_accounts_pkey PRIMARY KEY (bulk_deferral_id, id),
+  constraint bulk_deferral_accounts_bulk_deferral_id_account_id_key UNIQUE (bulk_deferral_id, account_id)
+);
+CREATE INDEX bulk_deferral_accounts_account ON public.bulk_deferral_accounts USING btree (account_id);
+CREATE INDEX bulk_deferral_accounts_state ON public.bulk_deferral_accounts USING btree (bulk_deferral_id, state, id);
+CREATE UNIQUE INDEX bulk_deferral_accounts_of_change ON public.bulk_deferral_accounts USING btree (change_id) WHERE (change_id IS NOT NULL);
+
+create table bulk_deferrals (
+  id bigint not null generated always as identity,
+  status bulk_deferral_status not null default 'previewing'::bulk_deferral_status,
+  filter jsonb not null,
+  body jsonb not null,
+  prepared_on date not null,
+  selected_count integer not null,
+  deferrable_count integer,
+  balance_minor bigint,
+  arrears_moved_minor bigint,
+  created_by bigint,
+  created_by_key_id bigint,
+  actor_user_id bigint,
+  api_key_id bigint,
+  approval_id bigint,
+  undo_reason text,
+  failure text,
+  started_at timestamp(3) with time zone,
+  ended_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone not null default business_now(),
+  updated_at timestamp(3) with time zone not null default business_now(),
+  constraint bulk_deferrals_preview CHECK (((status = ANY (ARRAY['previewing'::bulk_deferral_status, 'expired'::bulk_deferral_status, 'failed'::bulk_deferral_status])) OR (num_nulls(deferrable_count, balance_minor, arrears_moved_minor) = 0))),
+  constraint bulk_deferrals_selected_count_check CHECK ((selected_count > 0)),
+  constraint bulk_deferrals_started CHECK (((started_at IS NOT NULL) = (status = ANY (ARRAY['running'::bulk_deferral_status, 'done'::bulk_deferral_status, 'undoing'::bulk_deferral_status, 'undone'::bulk_deferral_status])))),
+  constraint bulk_deferrals_actor_user_id_fkey FOREIGN KEY (actor_user_id) REFERENCES users(id),
+  constraint bulk_deferrals_api_key_id_fkey FOREIGN KEY (api_key_id) REFERENCES api_keys(id),
+  constraint bulk_deferrals_approval_id_fkey FOREIGN KEY (approval_id) REFERENCES approvals(id),
+  constraint bulk_deferrals_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint bulk_deferrals_created_by_key_id_fkey FOREIGN KEY (created_by_key_id) REFERENCES api_keys(id),
+  constraint bulk_deferrals_pkey PRIMARY KEY (id)
+);
+CREATE INDEX bulk_deferrals_approval ON public.bulk_deferrals USING btree (approval_id) WHERE (approval_id IS NOT NULL);
+CREATE INDEX bulk_deferrals_at_work ON public.bulk_deferrals USING btree (status) WHERE (status = ANY (ARRAY['previewing'::bulk_deferral_status, 'draft'::bulk_deferral_status, 'running'::bulk_deferral_status, 'undoing'::bulk_deferral_status]));
+CREATE INDEX bulk_deferrals_created ON public.bulk_deferrals USING btree (created_at, id);
 
 create table call_leases (
   phone text not null,
@@ -1318,6 +1388,7 @@ create table plan_changes (
   api_key_id bigint,
   approval_id bigint,
   created_at timestamp(3) with time zone not null default business_now(),
+  bulk_deferral_id bigint,
   constraint plan_changes_ahead_moved_minor_check CHECK ((ahead_moved_minor >= 0)),
   constraint plan_changes_arrears_moved_minor_check CHECK ((arrears_moved_minor >= 0)),
   constraint plan_changes_reason CHECK (((reason IS NOT NULL) OR (kind = ANY (ARRAY['payoff'::plan_change_kind, 'imported'::plan_change_kind])))),
@@ -1327,12 +1398,14 @@ create table plan_changes (
   constraint plan_changes_actor_user_id_fkey FOREIGN KEY (actor_user_id) REFERENCES users(id),
   constraint plan_changes_api_key_id_fkey FOREIGN KEY (api_key_id) REFERENCES api_keys(id),
   constraint plan_changes_approval_id_fkey FOREIGN KEY (approval_id) REFERENCES approvals(id),
+  constraint plan_changes_bulk_deferral_id_fkey FOREIGN KEY (bulk_deferral_id) REFERENCES bulk_deferrals(id),
   constraint plan_changes_undoes_fkey FOREIGN KEY (undoes) REFERENCES plan_changes(id),
   constraint plan_changes_pkey PRIMARY KEY (id),
   constraint plan_changes_account_id_version_key UNIQUE (account_id, version),
   constraint plan_changes_undoes_key UNIQUE (undoes)
 );
 CREATE INDEX plan_changes_approval ON public.plan_changes USING btree (approval_id) WHERE (approval_id IS NOT NULL);
+CREATE INDEX plan_changes_bulk_deferral ON public.plan_changes USING btree (bulk_deferral_id) WHERE (bulk_deferral_id IS NOT NULL);
 CREATE INDEX plan_changes_created ON public.plan_changes USING btree (created_at, id);
 CREATE INDEX plan_changes_day ON public.plan_changes USING btree (effective_on);
 CREATE INDEX plan_changes_payoff ON public.plan_changes USING btree (account_id) WHERE (kind = 'payoff'::plan_change_kind);
@@ -2100,7 +2173,7 @@ CREATE OR REPLACE FUNCTION public.oldest_usable_migration()
  RETURNS text
  LANGUAGE sql
  STABLE
-RETURN CASE WHEN (EXISTS (SELECT FROM pay_plans WHERE (pay_plans.payoff_basis_points IS NOT NULL))) THEN '0112_early_payoff'::text WHEN (EXISTS (SELECT FROM plan_changes WHERE (plan_changes.kind = 'payoff'::plan_change_kind))) THEN '0112_early_payoff'::text WHEN (EXISTS (SELECT FROM plan_changes)) THEN '0110_original_terms'::text WHEN (EXISTS (SELECT FROM approvals WHERE (((approvals.action)::text = 'change_plan'::text) AND (approvals.status = 'pending'::approval_status)))) THEN '0110_original_terms'::text WHEN ((EXISTS (SELECT FROM accounts WHERE (accounts.run_anchor IS NOT NULL))) OR (EXISTS (SELECT FROM pay_plans WHERE ((pay_plans.price_minor IS NOT NULL) OR (pay_plans.every <> 1) OR (pay_plans.months_without_dues <> '{}'::integer[]))))) THEN '0099_versions_with_runs'::text ELSE '0036_oldest_usable_migration'::text END;
+RETURN CASE WHEN (EXISTS (SELECT FROM approvals WHERE (((approvals.action)::text = ANY (ARRAY['start_bulk_deferral'::text, 'undo_bulk_deferral'::text])) AND (approvals.status = 'pending'::approval_status)))) THEN '0116_bulk_deferrals'::text WHEN (EXISTS (SELECT FROM pay_plans WHERE (pay_plans.payoff_basis_points IS NOT NULL))) THEN '0112_early_payoff'::text WHEN (EXISTS (SELECT FROM plan_changes WHERE (plan_changes.kind = 'payoff'::plan_change_kind))) THEN '0112_early_payoff'::text WHEN (EXISTS (SELECT FROM plan_changes)) THEN '0110_original_terms'::text WHEN (EXISTS (SELECT FROM approvals WHERE (((approvals.action)::text = 'change_plan'::text) AND (approvals.status = 'pending'::approval_status)))) THEN '0110_original_terms'::text WHEN ((EXISTS (SELECT FROM accounts WHERE (accounts.run_anchor IS NOT NULL))) OR (EXISTS (SELECT FROM pay_plans WHERE ((pay_plans.price_minor IS NOT NULL) OR (pay_plans.every <> 1) OR (pay_plans.months_without_dues <> '{}'::integer[]))))) THEN '0099_versions_with_runs'::text ELSE '0036_oldest_usable_migration'::text END;
 
 CREATE OR REPLACE FUNCTION public.only_undone_entries_are_deleted()
  RETURNS trigger

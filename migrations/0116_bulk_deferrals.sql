@@ -98,6 +98,8 @@ create or replace function oldest_usable_migration() returns text language sql s
   when exists (
     select from approvals where action::text in ('start_bulk_deferral', 'undo_bulk_deferral') and status = 'pending')
     then '0116_bulk_deferrals'
+  when exists (select from pay_plans where payoff_basis_points is not null) then '0112_early_payoff'
+  when exists (select from plan_changes where kind = 'payoff') then '0112_early_payoff'
   when exists (select from plan_changes) then '0110_original_terms'
   when exists (select from approvals where action::text = 'change_plan' and status = 'pending') then '0110_original_terms'
   when exists (select from accounts where run_anchor is not null)
