@@ -132,6 +132,24 @@ export const HasEqualInstalments = Type.Boolean({
     'Whether all instalments are instalmentAmount, the first one period (`frequency`) after activationDate. If false, instalmentAmount is the first instalment, and the schedule of the account has the dates and amounts of all.',
 });
 
+export const Rhythm = Nullable(
+  Type.Object(
+    {
+      frequency: Choice('RhythmFrequency', [...FREQUENCIES, 'yearly']),
+      every: Type.Integer({
+        description: 'The number of days, weeks, months or years from one instalment to the next.',
+      }),
+      days: Type.Array(Type.Object({ month: Type.Integer(), day: Type.Integer() }, { title: 'DayOfYear' }), {
+        description: 'For `yearly`, such as after harvests: the days of the year. Otherwise empty.',
+      }),
+    },
+    {
+      title: 'Rhythm',
+      description: 'How often the last instalments fall due. Null if they have no rhythm.',
+    },
+  ),
+);
+
 export const Restructured = Nullable(
   Type.Object(
     {
@@ -185,6 +203,7 @@ export const Account = Type.Object(
     instalmentCount: Type.Integer(),
     frequency: Choice('Frequency', FREQUENCIES),
     hasEqualInstalments: HasEqualInstalments,
+    rhythm: Rhythm,
     graceDays: Type.Integer(),
     planVersion: Type.Integer({
       description: 'The number of changes of the terms. 0: they are as in the pay plan.',
@@ -225,6 +244,7 @@ export const Account = Type.Object(
         instalmentCount: 52,
         frequency: 'weekly',
         hasEqualInstalments: true,
+        rhythm: { frequency: 'weekly', every: 1, days: [] },
         graceDays: 7,
         planVersion: 0,
         restructured: null,

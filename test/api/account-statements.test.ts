@@ -713,14 +713,32 @@ describe('the texts of a statement', () => {
     [
       'of two amounts',
       { price: 1_100, instalmentCount: 4, roundingUnit: 300, frequency: 'weekly' },
-      '4 instalments (3 of KES 300.00, 1 of KES 100.00), the last on 30 November 2026. In total KES 1,100.00.',
-      'awamu 4 (3 za KES 300.00, 1 ya KES 100.00), ya mwisho tarehe 30 Novemba 2026.',
+      '4 instalments (3 of KES 300.00, 1 of KES 100.00), weekly, the last on 30 November 2026. In total KES 1,100.00.',
+      'awamu 4 (3 za KES 300.00, 1 ya KES 100.00), kila wiki, ya mwisho tarehe 30 Novemba 2026.',
     ],
     [
       'of one amount, with gaps',
       { instalmentAmount: 300, instalmentCount: 3, monthsWithoutDues: [12], frequency: 'monthly' },
-      '3 instalments of KES 300.00, the last on 2 March 2027.',
-      'awamu 3 za KES 300.00, ya mwisho tarehe 2 Machi 2027.',
+      '3 instalments of KES 300.00, monthly, the last on 2 March 2027.',
+      'awamu 3 za KES 300.00, kila mwezi, ya mwisho tarehe 2 Machi 2027.',
+    ],
+    [
+      'every three weeks',
+      { instalmentAmount: 300, instalmentCount: 3, frequency: 'weekly', every: 3 },
+      '3 instalments of KES 300.00, every 3 weeks, the last on 4 January 2027.',
+      'awamu 3 za KES 300.00, kila wiki 3, ya mwisho tarehe 4 Januari 2027.',
+    ],
+    [
+      'after two harvests a year',
+      {
+        price: 1_100,
+        harvest: {
+          entries: [3, 9].map((month) => ({ month, day: 15, shareBasisPoints: 5_000 })),
+          ...{ cycles: 2, leadDays: 0 },
+        },
+      },
+      '4 instalments of KES 250.00, each year on 15 Mar, 15 Sep, the last on 15 September 2028.',
+      'awamu 4 za KES 250.00, kila mwaka tarehe 15 Mac, 15 Sep, ya mwisho tarehe 15 Septemba 2028.',
     ],
     [
       'of more than three amounts',

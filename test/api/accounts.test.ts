@@ -66,6 +66,7 @@ describe('POST /accounts', () => {
       instalmentCount: 52,
       frequency: 'weekly',
       hasEqualInstalments: true,
+      rhythm: { frequency: 'weekly', every: 1, days: [] },
       graceDays: 7,
       planVersion: 0,
       restructured: null,

@@ -37,6 +37,7 @@ describe('the overview of an account', () => {
       })),
       schedule: await read(`/accounts/${id}/schedule`),
       quote: await read(`/accounts/${id}/quote`),
+      language: 'en',
       coverage: { rows: await latestCoverage(id, 3), total: 14 },
       payments: {
         rows: await read(`/accounts/${id}/payments?sort=paymentDate:desc,id:desc&limit=10&expand=people`),
@@ -107,6 +108,18 @@ describe('the overview of an account', () => {
     expect((await read()).coverage.total).toBe(2_000);
     await record(1);
     expect(await read()).toMatchObject({ coverage: null, payments: { total: 2_001 } });
+  });
+
+  it('says why an amount is owed in the language that the caller wants', async () => {
+    const { id } = await newAccount(service);
+    const sentenceIn = async (lang: string) => {
+      const { quote, language } = await dataOf(service.call('GET', `/accounts/${id}/overview?lang=${lang}`));
+      expect(quote).toEqual(await dataOf(service.call('GET', `/accounts/${id}/quote?lang=${lang}`)));
+      expect(language).toBe('en');
+      return quote.explanation.sentence;
+    };
+    expect(await sentenceIn('sw')).toContain('Malipo ya awali');
+    expect(await sentenceIn('en')).toContain('Deposit');
   });
 
   it('has null where the caller has no permission', async () => {

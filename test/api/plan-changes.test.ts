@@ -7,6 +7,7 @@ import {
   move,
   newAccount,
   newAccountThatIs,
+  newApiKey,
   pay,
   reverse,
   runJobs,
@@ -360,6 +361,69 @@ describe('the list of changes', () => {
   });
 });
 
+describe('what a change did', () => {
+  /** The fields of `PlanChangeOutcome` in the list of changes, which the timeline has, too. */
+  async function outcomeOf(id: number, { id: changeId }: Data) {
+    const made = (await changesOf(id)).find((one: Data) => one.id === changeId);
+    const { kind, priceChange, arrearsMoved, instalments, payplanName, undoneChange } = made;
+    const outcome = { kind, priceChange, arrearsMoved, instalments, payplanName, undoneChange };
+    const { entries } = await dataOf(service.call('GET', `/accounts/${id}/timeline?kind=plan_change`));
+    expect(entries.find((entry: Data) => entry.id === changeId).planChange).toEqual(outcome);
+    return outcome;
+  }
+  const nothing = {
+    ...{ priceChange: 0, arrearsMoved: 0, instalments: null, payplanName: null, undoneChange: null },
+  };
+
+  it('names the instalments that a deferral moved, and those that a revision made', async () => {
+    const { id } = await account();
+    const deferral = await change(id, { kind: 'deferral', from: '2027-10-18', periods: 2 });
+    expect(await outcomeOf(id, deferral)).toEqual({
+      ...{ ...nothing, kind: 'deferral' },
+      instalments: {
+        ...{ count: 3, movedFrom: '2027-10-18', firstDueDate: '2027-11-01', lastDueDate: '2027-11-15' },
+      },
+    });
+    const revision = await change(id, {
+      ...{ kind: 'revision', firstDueDate: '2027-01-04', instalmentCount: 10, frequency: 'monthly' },
+    });
+    expect(await outcomeOf(id, revision)).toEqual({
+      ...{ ...nothing, kind: 'revision' },
+      instalments: { count: 10, movedFrom: null, firstDueDate: '2027-01-04', lastDueDate: '2027-10-04' },
+    });
+  });
+
+  it('names the discount, the pay plan that was meant, and the change that an undo undid', async () => {
+    const { id } = await account();
+    expect(await outcomeOf(id, await change(id, { kind: 'discount', amount: 50 }))).toEqual({
+      ...{ ...nothing, kind: 'discount', priceChange: -50 },
+    });
+    expect(await outcomeOf(id, await undo(id))).toEqual({
+      ...{ ...nothing, kind: 'undo', priceChange: 50 },
+      undoneChange: { kind: 'discount', effectiveOn: DAY },
+    });
+    const { name } = await dataOf(service.call('GET', '/payplans/1'));
+    const corrected = await change(id, { kind: 'sale_correction', payplanId: 1 });
+    expect(await outcomeOf(id, corrected)).toMatchObject({ kind: 'sale_correction', payplanName: name });
+  });
+
+  it('is listed with the customer, whose name only callers with customers:read see', async () => {
+    const { id, customerId } = await account();
+    const { id: changeId } = await change(id, { kind: 'discount', amount: 1 });
+    const { firstName, lastName } = await dataOf(service.call('GET', `/customers/${customerId}`));
+    const path = `/plan-changes?filter[id]=${changeId}`;
+    const customerName = `${firstName} ${lastName}`;
+    const { accountNumber } = await accountNow(service, id);
+    expect(await dataOf(service.call('GET', path))).toMatchObject([
+      { accountId: id, accountNumber, customerId, customerName },
+    ]);
+    const { key: token } = await newApiKey(service, ['accounts:read']);
+    expect(await dataOf(service.call('GET', path, undefined, { token }))).toMatchObject([
+      { customerId, customerName: null },
+    ]);
+  });
+});
+
 describe('an approval', () => {
   const asAdmin = () => ({ token: service.adminToken });
   const request = async (id: number, body: object) =>
@@ -380,6 +444,7 @@ describe('an approval', () => {
       ...{ action: 'change_plan', amount: 1_000.01, accountId: id, reason: 'a test' },
       facts: { planVersion: 0, paid: 0, balance: null, credit: null, accountStatus: null },
     });
+    expect(requested.planChange).toEqual({ ...asked, payplanName: null });
     setToday(service, '2026-11-03');
     const approved = await approve(requested.id);
     expect(approved.status, approved.text).toBe(200);
@@ -390,6 +455,27 @@ describe('an approval', () => {
     expect(made.actor).toMatch(/^user/);
     setToday(service, DAY);
     await expectBooksToBalance(service.context);
+  });
+
+  it('shows the requested change to the approver, who can ask for its present effect', async () => {
+    const { id } = await account();
+    const plan = { deposit: 2_000, instalmentAmount: 500, instalmentCount: 52, frequency: 'weekly' };
+    const meant = { name: 'The plan that was meant', ...plan };
+    const { id: payplanId, total } = await dataOf(service.call('POST', '/payplans', meant), 201);
+    const asked = { kind: 'sale_correction', payplanId, reason: 'another plan' };
+    const requested = await request(id, { ...asked, confirm: { version: 0, paid: 0 } });
+    const token = await service.tokenOf('manager');
+    const { planChange } = await dataOf(
+      limited.call('GET', `/approvals/${requested.id}`, undefined, { token }),
+    );
+    expect(planChange).toEqual({ ...asked, payplanName: meant.name });
+    const { payplanName, ...body } = planChange;
+    const path = `/accounts/${id}/plan-changes`;
+    expect(await dataOf(limited.call('POST', path, body, { token }))).toMatchObject({ after: { total } });
+    const listed = await dataOf(
+      limited.call('GET', `/approvals?filter[id]=${requested.id}`, undefined, { token }),
+    );
+    expect(listed).toMatchObject([{ planChange }]);
   });
 
   it('is not needed for a change of the price up to the limit', async () => {
@@ -744,6 +830,7 @@ describe('each kind of change', () => {
     // March, April, July, August, September and 800 in October; then 4,000 in November.
     expect(after.runs.at(-1)).toMatchObject({ lastDueDate: '2027-11-02' });
     await change(id, { kind: 'deferral', from: '2027-04-02', periods: 1 });
+    expect((await accountNow(service, id)).rhythm).toEqual({ frequency: 'monthly', every: 1, days: [] });
     const dates = (await scheduleOf(id)).map(({ dueDate }: Data) => dueDate);
     expect(dates.filter((date: string) => ['05', '06'].includes(date.slice(5, 7)))).toEqual([]);
   });

@@ -179,7 +179,7 @@ describe.skipIf(!HAS_BROWSER)('the call list', () => {
 /** The file has the names of the API, as the files of all lists. */
 const HEAD =
   'id,accountNumber,customerId,productId,payplanId,employeeId,activationDate,status,reason,writtenOffDate,currency,deposit,instalmentAmount,instalmentCount,' +
-  'frequency,hasEqualInstalments,graceDays,planVersion,restructured.kind,restructured.date,originalTerms.nextDueDate,originalTerms.daysPastDue,total,paid,balance,credit,arrears,paymentState,daysPastDue,paidUntil,nextDueDate,nextDueAmount,externalId,metadata,createdAt,updatedAt,' +
+  'frequency,hasEqualInstalments,rhythm.frequency,rhythm.every,graceDays,planVersion,restructured.kind,restructured.date,originalTerms.nextDueDate,originalTerms.daysPastDue,total,paid,balance,credit,arrears,paymentState,daysPastDue,paidUntil,nextDueDate,nextDueAmount,externalId,metadata,createdAt,updatedAt,' +
   'customer.id,customer.name,customer.phone,customer.secondPhone,assignee.userId,assignee.officer,lastCall.id,lastCall.result,lastCall.userId,lastCall.officer,lastCall.createdAt,' +
   'hiddenUntil,hasDispute,hasWrongNumber,promise.id,promise.amount,promise.date,lease.userId,lease.officer,lease.isOwn,lease.expiresAt';
 

@@ -49,7 +49,7 @@ export function planChangeRoutes(api: Api, context: Context): void {
         }
         reply.status('done' in outcome ? 201 : 202);
         return 'done' in outcome
-          ? ok(toPlanChange(outcome.done, currency), 'Plan changed.')
+          ? ok(toPlanChange(actor, outcome.done, currency), 'Plan changed.')
           : sentForApproval(actor, outcome.requested, currency, formatAccountNumber);
       };
       // What a change would do depends on the account, so a stored answer would be wrong.
@@ -74,7 +74,7 @@ export function planChangeRoutes(api: Api, context: Context): void {
     async (request) => {
       const { id } = request.params;
       await getAccountRow(db, id);
-      return planChangesFound(await listPlanChanges(db, request.query, id), currency);
+      return planChangesFound(actorOf(request), await listPlanChanges(db, request.query, id), currency);
     },
   );
 
@@ -92,6 +92,6 @@ export function planChangeRoutes(api: Api, context: Context): void {
         response: { 200: ListEnvelope(PlanChange, 'Changes of plans found.') },
       },
     },
-    async (request) => planChangesFound(await listPlanChanges(db, request.query), currency),
+    async (request) => planChangesFound(actorOf(request), await listPlanChanges(db, request.query), currency),
   );
 }

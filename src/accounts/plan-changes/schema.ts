@@ -14,18 +14,9 @@ import {
   Timestamp,
 } from '../../core/http/fields.ts';
 import { defineList } from '../../core/lists/query.ts';
+import { ARREARS_CHOICES, REQUESTED_KINDS } from '../../staff/approvals/plan-change-schema.ts';
 import { paymentStateFields, Restructured } from '../schema.ts';
 
-/** The kinds that staff can ask for. */
-export const REQUESTED_KINDS = [
-  'deferral',
-  'revision',
-  'discount',
-  'price_correction',
-  'price_rise',
-  'sale_correction',
-  'undo',
-] as const;
 export type RequestedKind = (typeof REQUESTED_KINDS)[number];
 
 export const PLAN_CHANGE_KINDS = [
@@ -68,7 +59,7 @@ export const NewPlanChange = Type.Object(
       }),
     ),
     arrears: Type.Optional(
-      Choice('ArrearsOfPlanChange', ['stay', 'behind', 'move'], {
+      Choice('ArrearsOfPlanChange', ARREARS_CHOICES, {
         description:
           'What happens to instalments that are due and not paid. `stay` (default): they stay due. `behind` (deferral): they are due after ' +
           'the last instalment. `move` (revision): they are spread with the rest.',
@@ -260,20 +251,56 @@ export const ShownPlanChange = Type.Object(
   },
 );
 
+/** What a change did, as lists and histories say it. */
+const outcomeFields = {
+  kind: Kind,
+  priceChange: { ...Money, description: 'Negative if the price fell.' },
+  arrearsMoved: { ...Money, description: 'What was due, and is due later.' },
+  instalments: Nullable(
+    Type.Object(
+      {
+        count: Type.Integer(),
+        firstDueDate: DateText,
+        lastDueDate: DateText,
+        movedFrom: Nullable({
+          ...DateText,
+          description: 'For a deferral: the date of the first of these instalments before the change.',
+        }),
+      },
+      {
+        title: 'ChangedInstalments',
+        description:
+          'For a deferral: the instalments that it moved. For a revision: those that it made. The dates are those after the change.',
+      },
+    ),
+  ),
+  payplanName: Nullable(
+    Type.String({ description: 'For a sale correction: the name of the pay plan that was meant.' }),
+  ),
+  undoneChange: Nullable(
+    Type.Object(
+      { kind: Kind, effectiveOn: DateText },
+      { title: 'UndoneChange', description: 'For an undo: the change that it undid.' },
+    ),
+  ),
+};
+
+export const PlanChangeOutcome = Type.Object(outcomeFields, { title: 'PlanChangeOutcome' });
+
 export const PlanChange = Type.Object(
   {
     id: Id,
     accountId: Id,
     accountNumber: Type.String(),
+    customerId: Id,
+    customerName: Nullable(Type.String({ description: 'Null for callers without `customers:read`.' })),
     currency: Type.String(),
     version: Type.Integer({ description: 'The number of the change among those of the account.' }),
-    kind: Kind,
+    ...outcomeFields,
     effectiveOn: { ...DateText, description: 'The first business day with the new terms.' },
     reason: Nullable(Type.String()),
     reasonCode: Nullable(Type.String()),
     consent: Nullable(Type.String({ description: 'For a price rise: how and when the customer agreed.' })),
-    priceChange: { ...Money, description: 'Negative if the price fell.' },
-    arrearsMoved: { ...Money, description: 'What was due, and is due later.' },
     aheadMoved: { ...Money, description: 'What was paid ahead, and became one instalment of effectiveOn.' },
     undoes: Nullable(Type.Integer({ description: 'For an undo: the id of the change that it undid.' })),
     undoneBy: Nullable(Type.Integer({ description: 'The id of the undo of this change.' })),
@@ -297,9 +324,14 @@ export const PlanChange = Type.Object(
         id: 1,
         accountId: 1,
         accountNumber: 'ACC10000012',
+        customerId: 1,
+        customerName: 'Wanjiru Kamau',
         currency: 'KES',
         version: 1,
         kind: 'discount' as const,
+        instalments: null,
+        payplanName: null,
+        undoneChange: null,
         effectiveOn: '2026-11-02',
         reason: 'The lamp came late',
         reasonCode: null,

@@ -28,7 +28,25 @@ export type ListedPlanChange = PlanChangeRow & {
   actor: string;
   requester: string | null;
   undone_by: number | null;
-};
+  customer_id: number;
+  customer_name: string;
+} & ChangeDetails;
+
+/** What other rows say about a change. */
+interface ChangeDetails {
+  /** The pay plan of a sale correction. */
+  payplan_name: string | null;
+  /** The change that an undo undid. */
+  undone_kind: PlanChangeKind | null;
+  undone_on: PlainDate | null;
+}
+
+/** The columns from which `toOutcome` says what a change did. */
+export type DescribedPlanChange = Pick<
+  PlanChangeRow,
+  'kind' | 'price_change_minor' | 'arrears_moved_minor' | 'body' | 'before' | 'after'
+> &
+  ChangeDetails;
 
 /** The new values of an account, which the transaction has locked. */
 export interface NewTerms extends Pick<AccountRow, 'payplan_id' | 'restructured_kind' | 'restructured_on'> {
@@ -146,8 +164,12 @@ const UNDO = sql`left join plan_changes n on n.undoes = c.id`;
 
 const SELECT = sql<ListedPlanChange>`
   select c.*, coalesce(u.email, 'api key ' || k.name, 'system') as actor,
-    coalesce(r.email, 'api key ' || q.name) as requester, n.id as undone_by
+    coalesce(r.email, 'api key ' || q.name) as requester, n.id as undone_by, a.customer_id,
+    o.first_name || ' ' || o.last_name as customer_name, y.name as payplan_name, w.kind as undone_kind, w.effective_on as undone_on
   from plan_changes c ${UNDO}
+    join accounts a on a.id = c.account_id join customers o on o.id = a.customer_id
+    left join plan_changes w on w.id = c.undoes
+    left join pay_plans y on y.id = (c.body->>'payplanId')::bigint
     left join users u on u.id = c.actor_user_id left join api_keys k on k.id = c.api_key_id
     left join approvals p on p.id = c.approval_id
     left join users r on r.id = p.requested_by left join api_keys q on q.id = p.api_key_id`;

@@ -1,7 +1,8 @@
-import { amountOf, type Currency } from '../../core/context.ts';
+import { type Actor, amountOf, type Currency } from '../../core/context.ts';
 import { okList, type Page } from '../../core/http/envelope.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import { type Minor, maxMinor } from '../../core/values/money.ts';
+import { mayDo } from '../../rights.ts';
 import { formatAccountNumber } from '../account-number-rules.ts';
 import type { AccountRow } from '../ledger/rules.ts';
 import { balanceOf } from '../ledger/rules.ts';
@@ -16,28 +17,29 @@ import {
 } from '../schedule/rules.ts';
 import { dueRuleOf } from '../status/rules.ts';
 import { restructuredOf, toPaymentState } from '../view.ts';
+import { changedInstalments } from './outcome-rules.ts';
 import type { RequestedKind } from './schema.ts';
-import type { ListedPlanChange } from './store.ts';
+import type { DescribedPlanChange, ListedPlanChange } from './store.ts';
 
-export function planChangesFound(page: Page<ListedPlanChange>, currency: Currency) {
-  const rows = page.rows.map((row) => toPlanChange(row, currency));
+export function planChangesFound(actor: Actor, page: Page<ListedPlanChange>, currency: Currency) {
+  const rows = page.rows.map((row) => toPlanChange(actor, row, currency));
   return okList({ ...page, rows }, 'Changes of plans found.');
 }
 
-export function toPlanChange(row: ListedPlanChange, currency: Currency) {
+export function toPlanChange(actor: Actor, row: ListedPlanChange, currency: Currency) {
   return {
     id: row.id,
     accountId: row.account_id,
     accountNumber: formatAccountNumber(row.account_id),
+    customerId: row.customer_id,
+    customerName: mayDo(actor, 'customers:read') ? row.customer_name : null,
     currency: currency.code,
     version: row.version,
-    kind: row.kind,
+    ...toOutcome(row, currency),
     effectiveOn: row.effective_on,
     reason: row.reason,
     reasonCode: row.reason_code,
     consent: row.body.consent ?? null,
-    priceChange: amountOf(row.price_change_minor, currency),
-    arrearsMoved: amountOf(row.arrears_moved_minor, currency),
     aheadMoved: amountOf(row.ahead_moved_minor, currency),
     undoes: row.undoes,
     undoneBy: row.undone_by,
@@ -48,6 +50,20 @@ export function toPlanChange(row: ListedPlanChange, currency: Currency) {
     before: toTerms(termsOf(row.before), currency),
     after: toTerms(termsOf(row.after), currency),
     createdAt: row.created_at,
+  };
+}
+
+/** What a change did, as lists and histories say it. */
+export function toOutcome(change: DescribedPlanChange, currency: Currency) {
+  const { kind, undone_kind, undone_on } = change;
+  return {
+    kind,
+    priceChange: amountOf(change.price_change_minor, currency),
+    arrearsMoved: amountOf(change.arrears_moved_minor, currency),
+    instalments: changedInstalments(kind, change.body, termsOf(change.before), termsOf(change.after)),
+    payplanName: change.payplan_name,
+    undoneChange:
+      undone_kind === null || undone_on === null ? null : { kind: undone_kind, effectiveOn: undone_on },
   };
 }
 

@@ -17,6 +17,7 @@ import {
   type Position,
   paymentStates,
   position,
+  rhythmOf,
   type ScheduledPayment,
   type Slice,
   type Standing,
@@ -238,6 +239,52 @@ describe('termsOf', () => {
     for (const name of ['run_unit', 'run_every', 'run_place', 'run_count', 'run_amount_minor'])
       expect(() => termsOf(accountRow({ ...run, [name]: [] }))).toThrow('Run 1 of an account');
     expect(() => termsOf(accountRow({ ...run, run_unit: ['week'] }))).toThrow('has the unit week');
+  });
+});
+
+describe('the rhythm', () => {
+  const run = (anchor: string, unit: Run['unit'], every: number, count = 1): Run => ({
+    ...{ anchor: date(anchor), unit, every, place: 0, count, amountMinor: 1_000n },
+  });
+  const rhythm = (...runs: Run[]) => rhythmOf({ ...MONTHLY, runs });
+
+  it('of equal instalments is the frequency', () => {
+    expect(rhythmOf({ ...MONTHLY, instalmentCount: 1 })).toEqual({
+      frequency: 'monthly',
+      every: 1,
+      days: [],
+    });
+  });
+
+  it('is that of the last run with several instalments', () => {
+    expect(rhythm(run('2024-01-01', 'day', 7, 9), run('2024-06-03', 'day', 14, 5))).toEqual({
+      ...{ frequency: 'weekly', every: 2, days: [] },
+    });
+    expect(rhythm(run('2024-01-01', 'day', 10, 2), run('2024-06-03', 'month', 12))).toEqual({
+      ...{ frequency: 'daily', every: 10, days: [] },
+    });
+    expect(rhythm(run('2024-01-31', 'month', 3, 2))).toEqual({ frequency: 'monthly', every: 3, days: [] });
+  });
+
+  it('of instalments on the same days each year is yearly, also after harvests of other amounts', () => {
+    expect(rhythm(run('2024-03-15', 'month', 24, 3))).toEqual({
+      ...{ frequency: 'yearly', every: 2, days: [{ month: 3, day: 15 }] },
+    });
+    const harvests = ['2027-02-28', '2027-09-30', '2028-02-28', '2028-09-30'];
+    expect(rhythm(...harvests.map((day) => run(day, 'month', 12)))).toEqual({
+      ...{ frequency: 'yearly', every: 1 },
+      days: [
+        { month: 2, day: 28 },
+        { month: 9, day: 30 },
+      ],
+    });
+  });
+
+  it('is missing if single instalments do not return each year', () => {
+    const dates = ['2027-02-28', '2027-09-30', '2028-02-28'];
+    expect(rhythm(...dates.map((day) => run(day, 'month', 12)))).toBe(null);
+    expect(rhythm(run('2027-02-28', 'month', 12))).toBe(null);
+    expect(rhythm()).toBe(null);
   });
 });
 

@@ -8,8 +8,15 @@ import {
   type Run,
   runsOf as runsOfAmounts,
 } from '../../catalogue/pay-plans/rules.ts';
-import type { Row } from '../../core/database/tables.ts';
-import { addDays, compareDates, daysBetween, later, type PlainDate } from '../../core/values/dates.ts';
+import type { Frequency, Row } from '../../core/database/tables.ts';
+import {
+  addDays,
+  addMonthsKeepingDay,
+  compareDates,
+  daysBetween,
+  later,
+  type PlainDate,
+} from '../../core/values/dates.ts';
 import { type Minor, maxMinor, minMinor } from '../../core/values/money.ts';
 
 // The schedule of an account is a deposit and runs of instalments. Item 0 is the deposit, due on the activation date. Items 1, 2, … are
@@ -122,6 +129,43 @@ export function termsOfRuns(
 /** Whether the instalments are equal, and begin one period after the activation date. */
 export function hasEqualInstalments({ runs }: Terms): boolean {
   return runs === undefined;
+}
+
+/** How often instalments fall due. */
+export interface Rhythm {
+  frequency: Frequency | 'yearly';
+  /** The number of days, weeks, months or years from one instalment to the next. */
+  every: number;
+  /** For `yearly`: the days of the year, in the order of the first instalments. Otherwise empty. */
+  days: { month: number; day: number }[];
+}
+
+/** The rhythm of the last instalments. Null if they have none. */
+export function rhythmOf(terms: Terms): Rhythm | null {
+  if (terms.runs === undefined) return { frequency: terms.frequency, every: 1, days: [] };
+  const last = terms.runs.findLast(({ count }) => count > 1);
+  if (last) return rhythmOfRun(last);
+  const dates = itemsFrom(terms, 1, itemCount(terms)).map(({ date }) => date);
+  const known = new Set(dates);
+  const returns = (date: PlainDate) =>
+    known.has(addMonthsKeepingDay(date, 12)) || known.has(addMonthsKeepingDay(date, -12));
+  return dates.length > 1 && dates.every(returns)
+    ? { frequency: 'yearly', every: 1, days: daysOfYear(dates) }
+    : null;
+}
+
+function rhythmOfRun({ anchor, unit, every }: Run): Rhythm {
+  if (unit === 'month' && every % 12 === 0)
+    return { frequency: 'yearly', every: every / 12, days: daysOfYear([anchor]) };
+  if (unit === 'month') return { frequency: 'monthly', every, days: [] };
+  return every % 7 === 0
+    ? { frequency: 'weekly', every: every / 7, days: [] }
+    : { frequency: 'daily', every, days: [] };
+}
+
+function daysOfYear(dates: readonly PlainDate[]): Rhythm['days'] {
+  const days = new Set(dates.map((date) => date.slice(5)));
+  return [...days].map((text) => ({ month: Number(text.slice(0, 2)), day: Number(text.slice(3)) }));
 }
 
 /** The columns of a schedule that is stored as runs, which are null if it is not. A trigger computes the other columns of runs. */
@@ -237,6 +281,11 @@ export function haveSameRhythm(a: Run, b: Run): boolean {
 /** Undefined if there are no instalments. */
 export function firstInstalmentDate(terms: Terms): PlainDate | undefined {
   return datedRuns(terms)[0]?.first;
+}
+
+/** The number of instalments on or after a date. */
+export function instalmentsFrom(terms: Terms, date: PlainDate): number {
+  return itemCount(terms) - Math.max(1, itemsBy(terms, addDays(date, -1)));
 }
 
 /** The date of the first instalment on or after a date. Undefined if there is none. */

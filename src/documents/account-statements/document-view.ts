@@ -1,4 +1,10 @@
-import { chargesOf, completionDate, hasEqualInstalments, totalOf } from '../../accounts/schedule/rules.ts';
+import {
+  chargesOf,
+  completionDate,
+  hasEqualInstalments,
+  rhythmOf,
+  totalOf,
+} from '../../accounts/schedule/rules.ts';
 import type { Currency } from '../../core/context.ts';
 import type { Language } from '../../core/http/fields.ts';
 import { type Minor, printedAmount } from '../../core/values/money.ts';
@@ -70,6 +76,7 @@ export function statementDocument(
       count: terms.instalmentCount,
       frequency: terms.frequency,
       isEqual: hasEqualInstalments(terms),
+      rhythm: rhythmOf(terms),
       /** The amounts of the instalments, none if there are too many. */
       amounts:
         instalments.length > MAX_AMOUNTS

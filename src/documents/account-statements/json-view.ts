@@ -1,7 +1,13 @@
 import { formatAccountNumber } from '../../accounts/account-number-rules.ts';
 import { type AccountRow, booksOf } from '../../accounts/ledger/rules.ts';
 import { type OfferFacts, payoffShown } from '../../accounts/payoffs/posting-rules.ts';
-import { hasEqualInstalments, type Terms, termsOf, totalOf } from '../../accounts/schedule/rules.ts';
+import {
+  hasEqualInstalments,
+  rhythmOf,
+  type Terms,
+  termsOf,
+  totalOf,
+} from '../../accounts/schedule/rules.ts';
 import { statusOn } from '../../accounts/status/rules.ts';
 import { toPaymentState } from '../../accounts/view.ts';
 import { amountOf, type Currency } from '../../core/context.ts';
@@ -42,6 +48,7 @@ export function toStatement(
       instalmentCount: terms.instalmentCount,
       frequency: terms.frequency,
       hasEqualInstalments: hasEqualInstalments(terms),
+      rhythm: rhythmOf(terms),
       total: amount(totalOf(terms)),
     },
     period,

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { NO_PAYOFF_REASONS } from '../../accounts/payoffs/rules.ts';
-import { HasEqualInstalments, paymentStateFields } from '../../accounts/schema.ts';
+import { HasEqualInstalments, paymentStateFields, Rhythm } from '../../accounts/schema.ts';
 import { ACCOUNT_STATUSES } from '../../accounts/status/rules.ts';
 import { FREQUENCIES } from '../../catalogue/pay-plans/schema.ts';
 import {
@@ -199,6 +199,7 @@ export const AccountStatement = Type.Object(
       instalmentCount: Type.Integer(),
       frequency: Choice('Frequency', FREQUENCIES),
       hasEqualInstalments: HasEqualInstalments,
+      rhythm: Rhythm,
       total: Money,
     }),
     period: Type.Object({ from: DateText, to: DateText }),
@@ -243,6 +244,7 @@ export const AccountStatement = Type.Object(
           instalmentCount: 52,
           frequency: 'weekly',
           hasEqualInstalments: true,
+          rhythm: { frequency: 'weekly', every: 1, days: [] },
           total: 22800,
         },
         period: { from: '2026-11-01', to: '2026-11-02' },

@@ -1,7 +1,7 @@
-import { type TSchema, Type } from 'typebox';
+import { type Static, type TSchema, Type } from 'typebox';
 import { Account, AccountSchedule, Status } from '../../accounts/schema.ts';
 import { examplesOf } from '../../core/http/envelope.ts';
-import { Money, Nullable } from '../../core/http/fields.ts';
+import { Choice, CustomerTextLanguage, LANGUAGES, Money, Nullable } from '../../core/http/fields.ts';
 import { MAX_COVERAGE } from '../../documents/account-statements/rules.ts';
 import { PaymentCoverage, Quote } from '../../documents/account-statements/schema.ts';
 import { InvoiceSummary } from '../../documents/invoices/schema.ts';
@@ -17,6 +17,9 @@ function Latest<T extends TSchema>(row: T, rows: number, description: string) {
 }
 
 const UNREADABLE = 'Null if the caller may not read them.';
+
+export const AccountOverviewQuery = Type.Object({ lang: CustomerTextLanguage });
+export type AccountOverviewQuery = Static<typeof AccountOverviewQuery>;
 
 export const AccountOverview = Type.Object(
   {
@@ -37,6 +40,9 @@ export const AccountOverview = Type.Object(
     ),
     schedule: AccountSchedule,
     quote: Quote,
+    language: Choice('CustomerLanguage', LANGUAGES, {
+      description: 'The language of texts for the customer.',
+    }),
     coverage: Nullable(
       Latest(
         PaymentCoverage,
@@ -63,6 +69,7 @@ export const AccountOverview = Type.Object(
         ],
         schedule: examplesOf(AccountSchedule)[0],
         quote: examplesOf(Quote)[0],
+        language: 'en',
         coverage: { rows: examplesOf(PaymentCoverage), total: 1 },
         payments: { rows: examplesOf(Payment).slice(0, 1), total: 1 },
         invoices: { rows: examplesOf(InvoiceSummary).slice(0, 1), total: 1 },

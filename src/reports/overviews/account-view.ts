@@ -21,14 +21,19 @@ import { paymentList } from '../../payments/schema.ts';
 import { listPayments } from '../../payments/store.ts';
 import { toDetailedPayments } from '../../payments/view.ts';
 import { mayDo, type Permission } from '../../rights.ts';
-import { LATEST } from './account-schema.ts';
+import { type AccountOverviewQuery, LATEST } from './account-schema.ts';
 
 /**
  * An account, and what belongs to it. A part that the actor may not read is null. Reads one part after another, like the work of
  * today.
  * @throws AppError NOT_FOUND.
  */
-export async function readAccountOverview(context: Context, actor: Actor, id: number) {
+export async function readAccountOverview(
+  context: Context,
+  actor: Actor,
+  id: number,
+  { lang }: AccountOverviewQuery,
+) {
   const { db, currency } = context;
   const day = today(context);
   const row = await getAccountRow(db, id);
@@ -39,6 +44,7 @@ export async function readAccountOverview(context: Context, actor: Actor, id: nu
     ...(mayDo(actor, 'catalogue:read') ? ['product'] : []),
   ].join(',') as ChoiceText<AccountExpansion>;
 
+  const language = await languageOf(context, id);
   const account = await showAccount(context, actor, row, expand || undefined);
   return {
     account,
@@ -54,11 +60,12 @@ export async function readAccountOverview(context: Context, actor: Actor, id: nu
         date: day,
         amountMinor: null,
         today: day,
-        language: await languageOf(context, id),
+        language: lang ?? language,
         offer: await findOfferFacts(db, id, currency),
       },
       currency,
     ),
+    language,
     coverage: await ifAllowed('payments:read', async () => {
       const latest = await readCoverage(context, row, LATEST.coverage);
       const terms = termsOf(row);

@@ -6,7 +6,7 @@ import { Envelope, ok } from '../../core/http/envelope.ts';
 import { IdParams } from '../../core/http/fields.ts';
 import { setSnapshotAge } from '../../core/http/snapshot-age.ts';
 import type { Stopwatch } from '../../core/values/dates.ts';
-import { AccountOverview } from './account-schema.ts';
+import { AccountOverview, AccountOverviewQuery } from './account-schema.ts';
 import { readAccountOverview } from './account-view.ts';
 import { TodayMoney, TodayWork } from './today-schema.ts';
 import { createMoneyReader, readWork } from './today-view.ts';
@@ -30,13 +30,16 @@ export function overviewRoutes(api: Api, context: Context, { summaries, stopwatc
         summary: 'Get an account and its latest rows',
         description:
           'What a person at the phone needs, in one answer: the account with its customer and product, its schedule, what it owes today, ' +
-          'and the latest rows of its lists. A part that needs a permission that the caller does not have is null or missing.',
+          'and the latest rows of its lists. `lang` is the language of the sentence in `quote.explanation`. A part that needs a permission that the caller does not have is null or missing.',
         params: IdParams,
+        querystring: AccountOverviewQuery,
         response: { 200: Envelope(AccountOverview, 'Account found.') },
       },
     },
-    async (request) =>
-      ok(await readAccountOverview(context, actorOf(request), request.params.id), 'Account found.'),
+    async (request) => {
+      const { params, query } = request;
+      return ok(await readAccountOverview(context, actorOf(request), params.id, query), 'Account found.');
+    },
   );
 
   api.get(

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { PlanChangeOutcome } from '../../accounts/plan-changes/schema.ts';
 import { examplesOf } from '../../core/http/envelope.ts';
 import { RESOURCES } from '../../core/http/errors.ts';
 import { Choice, Choices, DateText, Id, Money, Nullable, Timestamp } from '../../core/http/fields.ts';
@@ -60,6 +61,7 @@ const TimelineEntry = Type.Object(
       Type.Boolean({ description: 'Whether the note of the call is hidden. `reason` is then absent.' }),
     ),
     otherAccountNumber: optionalText('The account that received the credit.'),
+    planChange: Type.Optional(PlanChangeOutcome),
     note: Type.Optional(
       Type.Object({
         text: Nullable(Type.String({ description: 'Null if the note is hidden from the caller.' })),

@@ -1,3 +1,4 @@
+import type { DescribedPlanChange } from '../../accounts/plan-changes/store.ts';
 import type { Db } from '../../core/database/db.ts';
 import { run } from '../../core/database/statements.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
@@ -33,7 +34,11 @@ export interface EntryData {
   isHidden?: boolean;
   before?: Record<string, unknown>;
   after?: Record<string, unknown>;
+  planChange?: Partial<DescribedPlanChange> & Pick<DescribedPlanChange, RequiredOfPlanChange>;
 }
+
+/** The columns that are never null. */
+type RequiredOfPlanChange = Exclude<keyof DescribedPlanChange, 'payplan_name' | 'undone_kind' | 'undone_on'>;
 
 interface Branch {
   /** The table of the entries and its condition. The condition uses an index on `customer_id` or `account_id`. */
@@ -143,7 +148,12 @@ const BRANCHES: Record<TimelineKind, Branch> = {
     key: 'r.api_key_id',
     account: 'r.account_id',
     resourceId: 'r.account_id',
-    data: `'status', r.kind, 'reason', r.reason, 'amountMinor', nullif(r.price_change_minor, 0)`,
+    data: `'status', r.kind, 'reason', r.reason, 'amountMinor', nullif(r.price_change_minor, 0), 'planChange', jsonb_build_object(
+      'kind', r.kind, 'price_change_minor', r.price_change_minor, 'arrears_moved_minor', r.arrears_moved_minor,
+      'body', r.body, 'before', r.before, 'after', r.after,
+      'payplan_name', (select name from pay_plans where id = (r.body->>'payplanId')::bigint),
+      'undone_kind', (select kind from plan_changes where id = r.undoes),
+      'undone_on', (select effective_on from plan_changes where id = r.undoes))`,
   },
   approval_request: {
     from: 'approvals',

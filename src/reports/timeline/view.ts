@@ -1,4 +1,5 @@
 import { formatAccountNumber } from '../../accounts/account-number-rules.ts';
+import { toOutcome } from '../../accounts/plan-changes/view.ts';
 import { type Actor, amountOf, type Context, type Currency } from '../../core/context.ts';
 import { type FieldProblem, invalid } from '../../core/http/errors.ts';
 import { choicesOf } from '../../core/http/fields.ts';
@@ -59,8 +60,18 @@ function placeOf(values: readonly unknown[] | undefined): TimelinePlace | null {
 
 function toEntry(row: TimelineRow, actor: Actor, currency: Currency): TimelineEntry {
   const { kind, account_id } = row;
-  const { amountMinor, otherAccountId, text, pinned, correctionCount, isHidden, before, after, ...data } =
-    row.data;
+  const {
+    amountMinor,
+    otherAccountId,
+    text,
+    pinned,
+    correctionCount,
+    isHidden,
+    before,
+    after,
+    planChange,
+    ...data
+  } = row.data;
   return {
     kind,
     id: row.id,
@@ -74,6 +85,12 @@ function toEntry(row: TimelineRow, actor: Actor, currency: Currency): TimelineEn
     ...data,
     ...(amountMinor !== undefined && { amount: amountOf(amountMinor, currency) }),
     ...(otherAccountId !== undefined && { otherAccountNumber: formatAccountNumber(otherAccountId) }),
+    ...(planChange && {
+      planChange: toOutcome(
+        { payplan_name: null, undone_kind: null, undone_on: null, ...planChange },
+        currency,
+      ),
+    }),
     ...(after !== undefined && { changes: changesOf(before ?? null, after) }),
     ...(kind === 'call' && isHidden && { isNoteHidden: true }),
     ...(kind === 'note' && {

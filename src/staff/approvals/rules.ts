@@ -140,6 +140,8 @@ export type ApprovalRow = Omit<Row<'approvals'>, 'facts' | 'final_facts'> & {
   /** The payment method of a refund. */
   payment_method: string | null;
   transaction_ref: string | null;
+  /** The pay plan of a sale correction. */
+  payplan: string | null;
   state: SubjectState;
 };
 

@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import type { ApprovalAction, ApprovalStatus } from '../../core/database/tables.ts';
 import { Choice, Id, Money, Nullable, Text, Timestamp } from '../../core/http/fields.ts';
 import { defineList } from '../../core/lists/query.ts';
+import { RequestedPlanChange } from './plan-change-schema.ts';
 import { ACTION_PERMISSIONS, APPROVAL_STATUSES, answerName, FACT_NAMES } from './rules.ts';
 
 const ACTIONS = Object.keys(ACTION_PERMISSIONS) as ApprovalAction[];
@@ -87,6 +88,7 @@ export const Approval = Type.Object(
     }),
     currency: Type.String(),
     reason: Type.String({ description: 'The requester’s reason for the action.' }),
+    planChange: Nullable(RequestedPlanChange),
     requestedBy: Type.String({
       description: 'The e-mail of the user, or "api key" and the name of the key.',
     }),
@@ -133,6 +135,7 @@ export const Approval = Type.Object(
         countedAmount: 20_400,
         currency: 'KES',
         reason: 'Entered twice',
+        planChange: null,
         requestedBy: 'amina@example.com',
         requestedByUserId: 1,
         decidedBy: null,

@@ -18,10 +18,11 @@ const SUBJECTS = sql`
 const APPROVAL = sql<ApprovalRow>`
   select r.*, coalesce(u.email, 'api key ' || k.name) as requester, d.email as decider,
     c.first_name || ' ' || c.last_name as customer, m.name as payment_method, r.body->>'transactionRef' as transaction_ref,
-    ${STATE} as state
+    y.name as payplan, ${STATE} as state
   from approvals r ${SUBJECTS}
   left join customers c on c.id = a.customer_id
   left join payment_methods m on m.id = (r.body->>'paymentMethodId')::bigint
+  left join pay_plans y on y.id = (r.body->>'payplanId')::bigint
   left join users u on u.id = r.requested_by
   left join api_keys k on k.id = r.api_key_id
   left join users d on d.id = r.decided_by`;

@@ -3,6 +3,7 @@ import type { Db } from '../../core/database/db.ts';
 import type { ApprovalAction, ApprovalStatus } from '../../core/database/tables.ts';
 import { ok } from '../../core/http/envelope.ts';
 import { mayDo } from '../../rights.ts';
+import type { RequestedPlanChange } from './plan-change-schema.ts';
 import {
   ACTION_PERMISSIONS,
   type ApprovalRow,
@@ -75,6 +76,7 @@ export function toApproval(
     countedAmount: amountOf(row.counted_minor, currency),
     currency: currency.code,
     reason: row.reason,
+    planChange: toPlanChange(row),
     requestedBy: row.requester,
     requestedByUserId: row.requested_by,
     decidedBy: row.decider,
@@ -89,6 +91,13 @@ export function toApproval(
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };
+}
+
+/** The request that `accounts/plan-changes/` has stored, without its confirmation and the last day of its approval. */
+function toPlanChange({ action, body, payplan }: ApprovalRow): RequestedPlanChange | null {
+  if (action !== 'change_plan') return null;
+  const { confirm, lastDay, ...request } = body as unknown as RequestedPlanChange & Record<string, unknown>;
+  return { ...request, payplanName: payplan };
 }
 
 /** Facts that an earlier version stored lack those that were added later. */

@@ -205,7 +205,7 @@ export interface AccountsCalls {
   /** Get what happened with an account */
   getTimeline(id: number, query?: QueryOf<'getAccountTimeline'>, options?: CallOptions): Promise<DataOf<'getAccountTimeline'>>;
   /** Get an account and its latest rows */
-  getOverview(id: number, query?: NoQuery, options?: CallOptions): Promise<DataOf<'getAccountOverview'>>;
+  getOverview(id: number, query?: QueryOf<'getAccountOverview'>, options?: CallOptions): Promise<DataOf<'getAccountOverview'>>;
 }
 
 export interface PaymentsCalls {
