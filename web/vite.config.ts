@@ -38,6 +38,22 @@ const SECTIONS = [
   test: new RegExp(`[\\\\/]src[\\\\/]pages[\\\\/](${folders})[\\\\/]`),
 }));
 
+/** The messages of pages that users open one after the other, and the messages that many of these pages share, are one file per language. */
+const MESSAGES = ['en', 'sw'].flatMap((language) =>
+  [
+    ['words', 'codes|plans|secrets'],
+    ['lists', 'customers|accounts|plan-changes|payments|invoices'],
+    ['records', 'account|customer|payment|invoice|approvals|history|money-work'],
+    ['catalogue', 'products|pay-plans|payment-methods|employees'],
+    ['commissions', 'commissions|commission-rules'],
+    ['access', 'users|api-keys|webhooks'],
+  ].map(([name = '', files], place) => ({
+    name: `${name}-${language}`,
+    priority: place === 0 ? 0.5 : 0, // A group also takes what its modules import, if no group with a higher priority has it.
+    test: new RegExp(`[\\\\/]i18n[\\\\/]${language}[\\\\/](${files})[.]ts$`),
+  })),
+);
+
 type ImportersOf = (id: string) => readonly string[];
 
 /** The only section whose pages import a module, also by other modules. */
@@ -76,7 +92,7 @@ export default defineConfig(({ command }) => {
       rolldownOptions: {
         checks: { pluginTimings: false, moduleLevelDirective: false },
         output: {
-          codeSplitting: { groups: [FIRST, SHARED, SEVERAL, ...SECTIONS] },
+          codeSplitting: { groups: [FIRST, SHARED, SEVERAL, ...SECTIONS, ...MESSAGES] },
           // The first file has the names of all files. Shorter hashes make it smaller.
           entryFileNames: 'assets/[name]-[hash:7].js',
           chunkFileNames: 'assets/[name]-[hash:7].js',
