@@ -53,6 +53,26 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     await expectAccessible(page);
   });
 
+  it('has a table of all instalments, in years that the user opens', async () => {
+    const { id } = await newAccount(console, { activationDate: dayBefore(30) });
+    await console.call('POST', '/payments', { accountId: id, amount: 2500, paymentMethodId: 2 });
+    const page = await openAccount(id, { viewport: PHONE });
+    const years = page.locator('.schedule button');
+    expect(await page.locator('.schedule .badge:visible').count()).toBe(0);
+    const dates = (await console.call('GET', `/accounts/${id}/schedule`)).items.map(
+      ({ dueDate }: { dueDate: string }) => dueDate,
+    );
+    expect(await years.count()).toBe(new Set(dates.map((date: string) => date.slice(0, 4))).size);
+    for (const year of await years.all()) await year.press('Enter');
+    const rows = page.locator('.schedule tbody:not(:has(button)) tr:visible');
+    expect(await rows.count()).toBe(53);
+    expect(await textOf(rows.nth(1))).toMatch(/^1.*400\.00Paid$/);
+    expect(await textOf(rows.nth(2))).toMatch(/^2.*100\.00 of 400\.00 paidOverdue Next$/);
+    await expectAccessible(page);
+    await years.first().press('Enter');
+    expect(await rows.count()).toBeLessThan(53);
+  });
+
   it('says below the debt which instalments are paid, and what each payment covered', async () => {
     const { id } = await newAccount(console, { activationDate: dayBefore(30) });
     const payOn = (days: number, amount: number, transactionRef: string) =>
@@ -257,13 +277,14 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     expect(await page.getByRole('button', { name: 'Share account number' }).count()).toBe(0);
   });
 
-  it('says at the top why the customer owes what is due, in the language of the customer', async () => {
+  it('says at the top why the customer owes what is due, in the languages of the user and of the customer', async () => {
     const { id, customerId } = await newAccount(console);
     const { explanation } = await console.call('GET', `/accounts/${id}/quote`);
     const page = await openAccount(id);
     await page.getByText(explanation.sentence, { exact: true }).waitFor();
     await console.call('PUT', `/customers/${customerId}`, { language: 'sw' });
-    await page.getByText('umelipa').waitFor();
+    await page.locator('p[lang=sw]', { hasText: 'umelipa' }).waitFor();
+    await page.getByText(explanation.sentence, { exact: true }).waitFor();
   });
 
   it('shows what happened, newest first, and older entries on demand', async () => {

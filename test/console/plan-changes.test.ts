@@ -18,6 +18,7 @@ describe.skipIf(!HAS_BROWSER)('a change of a plan', () => {
 
   const pay = (accountId: number, amount: number) =>
     console.call('POST', '/payments', { accountId, amount, paymentMethodId: 2 });
+  const today = async (): Promise<string> => (await console.call('GET', '/settings')).today;
   const changesOf = (accountId: number) => console.call('GET', `/accounts/${accountId}/plan-changes`);
 
   /** An account of the weekly plan, of which four instalments of 400 are due, and two are paid. */
@@ -72,10 +73,14 @@ describe.skipIf(!HAS_BROWSER)('a change of a plan', () => {
     await confirm(page, 'Lost the first harvest');
     await page.getByText('The plan was changed.').waitFor();
     await statValue(page, 'Arrears').getByText('KES 0.00').waitFor();
-    await page.locator('.facts').getByText('Instalments deferred · ').waitFor();
+    await page.locator('.page-sub .badge', { hasText: 'Restructured' }).waitFor();
+    await page.locator('.page-sub').getByText('Instalments deferred · ').waitFor();
+    await page.locator('.facts').getByText('52 instalments, the first KES 400.00, weekly').waitFor();
+    const moved = `Instalments moved: 48, the first from ${shownDate(dayBefore(-5))} to ${shownDate(dayBefore(-19))}`;
     const entry = page.locator('.history li', { hasText: 'Lost the first harvest' });
     await entry.getByText('Plan changed').waitFor();
     await entry.getByText('Instalments deferred').waitFor();
+    await entry.getByText(`${moved} · Overdue and moved: KES 800.00`).waitFor();
     await entry.getByText('finance').waitFor();
     await page.getByRole('button', { name: 'Explain the balance' }).click();
     await page.getByText('Plan changed · Lost the first harvest').waitFor();
@@ -87,12 +92,21 @@ describe.skipIf(!HAS_BROWSER)('a change of a plan', () => {
     await page.getByRole('link', { name: 'Changed plans' }).click();
     const row = page.locator('tbody tr', { hasText: 'Lost the first harvest' });
     await row.getByText('Instalments deferred').waitFor();
+    await row.getByText(moved).waitFor();
+    await row
+      .getByText((await console.call('GET', `/accounts/${id}?expand=customer`)).customer.name)
+      .waitFor();
     await expectAccessible(page);
     await page.getByLabel('Change', { exact: true }).selectOption({ label: 'Discount' });
     await row.waitFor({ state: 'detached' });
     await page.getByLabel('Change', { exact: true }).selectOption({ index: 0 });
     await row.getByRole('link').click();
-    await page.locator('.facts').getByText('Instalments deferred · ').waitFor();
+    await page.locator('.page-sub').getByText('Instalments deferred · ').waitFor();
+    await page.goto(`${console.origin}/accounts`);
+    const account = page.locator('tbody tr', { has: page.locator(`a[href$="/accounts/${id}"]`) });
+    await account.locator('.badge', { hasText: 'Restructured' }).waitFor();
+    await account.getByText(`deferred ${shownDate(await today())}`).waitFor();
+    await expectAccessible(page);
   });
 
   it('gives a discount and undoes it, in Swahili on a phone, and keeps what was typed when the user goes back', async () => {
@@ -136,7 +150,9 @@ describe.skipIf(!HAS_BROWSER)('a change of a plan', () => {
     await field(page, 'reason').fill('Makosa');
     await dialog.locator('.form-buttons .primary:visible').click();
     await dialog.waitFor({ state: 'detached' });
-    await page.locator('.history').getByText('Badiliko limetenguliwa').waitFor();
+    const undone = page.locator('.history li', { hasText: 'Badiliko limetenguliwa' });
+    await undone.getByText(/^Punguzo, /).waitFor();
+    await page.getByText(/^Malipo ya awali 2,000 \+ awamu 4 za 400/).waitFor();
     await page.goto(`${console.origin}/plan-changes`);
     await page.locator('tbody tr', { hasText: 'Taa ilichelewa' }).getByText('Limetenguliwa').waitFor();
     await expectAccessible(page);
@@ -175,7 +191,7 @@ describe.skipIf(!HAS_BROWSER)('a change of a plan', () => {
     console.complaints.splice(0); // The browser reports the answers 409.
   });
 
-  it('is sent for approval above the limit', async () => {
+  it('is sent for approval above the limit, and its approver sees the change and its present effect', async () => {
     const { id } = await newAccount(console);
     const page = await console.open(`/accounts/${id}`);
     await openChange(page);
@@ -189,6 +205,27 @@ describe.skipIf(!HAS_BROWSER)('a change of a plan', () => {
     await page.getByText('Sent for approval. Another user has to approve it.').waitFor();
     await page.locator('.notice', { hasText: 'Waits for approval' }).getByText('Change plan').waitFor();
     expect(await changesOf(id)).toEqual([]);
+
+    const [{ id: requestId }] = await console.call('GET', `/approvals?filter[accountId]=${id}`);
+    const path = `/approvals?open=${requestId}`;
+    for (const [locale, names] of [
+      ['sw-KE', { kind: 'Ahirisha awamu', days: 'Idadi ya siku', last: 'Awamu ya mwisho' }],
+      ['en-KE', { kind: 'Defer instalments', days: 'Number of days', last: 'Last instalment' }],
+    ] as const) {
+      const email = await console.createUser('manager');
+      const other = await console.open(path, { locale, email, viewport: PHONE });
+      const facts = other.locator('dialog .facts');
+      await facts.getByText(names.kind).waitFor();
+      expect(await textOf(facts.locator('div', { hasText: names.days }))).toBe(`${names.days}10`);
+      await other.locator('.effect').waitFor();
+      const [before, after] = await effectOf(other, names.last);
+      expect(after).not.toBe(before);
+      await expectAccessible(other);
+      if (locale === 'sw-KE') continue;
+      await other.locator('dialog').getByRole('button', { name: 'Approve' }).click();
+      await other.getByText('Approved and done').waitFor();
+    }
+    expect(await changesOf(id)).toMatchObject([{ kind: 'deferral', approvalId: requestId }]);
   });
 
   it('revises the remaining instalments, raises the price with a consent, and corrects the sale', async () => {

@@ -51,6 +51,13 @@ describe.skipIf(!HAS_BROWSER)('the portfolio', () => {
     const { par30, daysPastDue } = await summary();
     expect(par30.ratio).toBeGreaterThan(0);
     expect(await statValue(page, 'PAR 30').textContent()).toBe(percent(par30.ratio));
+    const { par60, par90, byOriginalTerms, withRestructured } = await summary();
+    const atRisk = page.locator('section', { has: page.getByRole('heading', { name: 'Portfolio at risk' }) });
+    expect(await atRisk.locator('td.number').allTextContents()).toEqual(
+      [{ par30, par60, par90 }, byOriginalTerms, withRestructured].flatMap((row) =>
+        [row.par30, row.par60, row.par90].map(({ ratio }) => percent(ratio)),
+      ),
+    );
     const counts = await page.locator('.bucket-count').allTextContents();
     expect(counts.map(Number.parseFloat)).toEqual(daysPastDue.map(({ count }: { count: number }) => count));
     await page.getByText('Show as a table').click();

@@ -69,6 +69,16 @@ describe.skipIf(!HAS_BROWSER)('a printed page', () => {
     expect(new Set(marks).size).toBe(marks.length);
   });
 
+  it('has all instalments, also those of years that are closed on the screen', async () => {
+    const { id } = await newAccount(console);
+    const page = await console.open(`/accounts/${id}`);
+    await page.locator('.schedule button').first().waitFor();
+    const badges = page.locator('.schedule .badge:visible');
+    expect(await badges.count()).toBe(0);
+    await page.emulateMedia({ media: 'print' });
+    expect(await badges.count()).toBe(53);
+  });
+
   it('shows the filters that are set', async () => {
     await newAccount(console);
     const page = await console.open('/accounts?status=active');

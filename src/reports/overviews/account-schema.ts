@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { Account, AccountSchedule, Status } from '../../accounts/schema.ts';
 import { examplesOf } from '../../core/http/envelope.ts';
-import { Choice, CustomerTextLanguage, LANGUAGES, Money, Nullable } from '../../core/http/fields.ts';
+import { CustomerTextLanguage, Money, Nullable } from '../../core/http/fields.ts';
 import { MAX_COVERAGE } from '../../documents/account-statements/rules.ts';
 import { PaymentCoverage, Quote } from '../../documents/account-statements/schema.ts';
 import { InvoiceSummary } from '../../documents/invoices/schema.ts';
@@ -40,8 +40,9 @@ export const AccountOverview = Type.Object(
     ),
     schedule: AccountSchedule,
     quote: Quote,
-    language: Choice('CustomerLanguage', LANGUAGES, {
-      description: 'The language of texts for the customer.',
+    sentence: Type.String({
+      description:
+        'The sentence of `quote.explanation` in the language `lang`, for the reader of the overview.',
     }),
     coverage: Nullable(
       Latest(
@@ -69,7 +70,8 @@ export const AccountOverview = Type.Object(
         ],
         schedule: examplesOf(AccountSchedule)[0],
         quote: examplesOf(Quote)[0],
-        language: 'en',
+        sentence:
+          'Malipo ya awali 2,000 + awamu 4 za 400, kufikia 30 Nov 2026 = 3,600; umelipa 2,000; 1,200 imechelewa tangu 9 Nov 2026, 400 inadaiwa 30 Nov 2026.',
         coverage: { rows: examplesOf(PaymentCoverage), total: 1 },
         payments: { rows: examplesOf(Payment).slice(0, 1), total: 1 },
         invoices: { rows: examplesOf(InvoiceSummary).slice(0, 1), total: 1 },

@@ -7,7 +7,7 @@ import { getAccountRow } from '../../accounts/store.ts';
 import { toSchedule } from '../../accounts/view.ts';
 import { type Actor, type Context, today } from '../../core/context.ts';
 import type { Page } from '../../core/http/envelope.ts';
-import type { ChoiceText } from '../../core/http/fields.ts';
+import type { ChoiceText, Language } from '../../core/http/fields.ts';
 import { quoteAccount, toCoverage } from '../../documents/account-statements/json-view.ts';
 import { languageOf } from '../../documents/account-statements/language-view.ts';
 import { readCoverage } from '../../documents/account-statements/view.ts';
@@ -45,6 +45,9 @@ export async function readAccountOverview(
   ].join(',') as ChoiceText<AccountExpansion>;
 
   const language = await languageOf(context, id);
+  const offer = await findOfferFacts(db, id, currency);
+  const quoteIn = (one: Language) =>
+    quoteAccount(row, { date: day, amountMinor: null, today: day, language: one, offer }, currency);
   const account = await showAccount(context, actor, row, expand || undefined);
   return {
     account,
@@ -54,18 +57,8 @@ export async function readAccountOverview(
       givesUp: isStatusIn(status, 'closed') ? account.balance : 0,
     })),
     schedule: toSchedule(row, currency, day),
-    quote: quoteAccount(
-      row,
-      {
-        date: day,
-        amountMinor: null,
-        today: day,
-        language: lang ?? language,
-        offer: await findOfferFacts(db, id, currency),
-      },
-      currency,
-    ),
-    language,
+    quote: quoteIn(language),
+    sentence: quoteIn(lang ?? language).explanation.sentence,
     coverage: await ifAllowed('payments:read', async () => {
       const latest = await readCoverage(context, row, LATEST.coverage);
       const terms = termsOf(row);

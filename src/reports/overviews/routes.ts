@@ -30,7 +30,7 @@ export function overviewRoutes(api: Api, context: Context, { summaries, stopwatc
         summary: 'Get an account and its latest rows',
         description:
           'What a person at the phone needs, in one answer: the account with its customer and product, its schedule, what it owes today, ' +
-          'and the latest rows of its lists. `lang` is the language of the sentence in `quote.explanation`. A part that needs a permission that the caller does not have is null or missing.',
+          'and the latest rows of its lists. `quote` is in the language of the customer, and `sentence` in `lang`. A part that needs a permission that the caller does not have is null or missing.',
         params: IdParams,
         querystring: AccountOverviewQuery,
         response: { 200: Envelope(AccountOverview, 'Account found.') },

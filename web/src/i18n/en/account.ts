@@ -1,17 +1,18 @@
 import { approvalActions, paymentRequestReasons } from './codes.ts';
 import { history } from './history.ts';
 import { moneyWork } from './money-work.ts';
+import { planEffect, plans } from './plans.ts';
 
 export const account = {
   ...approvalActions,
   ...moneyWork,
   ...history,
+  ...plans,
+  ...planEffect,
   'account.title': 'Account {number}',
   'account.balance.of': 'of {total}',
   'account.paidShare': '{percent} paid',
   'account.nextDue.none': 'Nothing more is due',
-  'account.credit': 'Credit',
-  'account.paidUntil': 'Paid until',
   'account.paidUntil.depositOpen': 'Deposit not fully paid',
   'account.paidUntil.none': 'Nothing paid yet',
   'account.grace': 'Grace period',
@@ -124,6 +125,9 @@ export const account = {
   'account.refund': 'Refund credit',
   'account.refund.text': 'Records money that you pay back to the customer. The service sends no money.',
   'account.refund.done': 'Refund recorded',
+  'account.plan.unequal': '{count} instalments, the first {amount}',
+  'account.schedule.number': 'No.',
+  'account.schedule.next': 'Next',
   'account.restructured': 'Restructured',
   'account.changePlan': 'Change plan',
   'account.transfer': 'Transfer credit',

@@ -3,4 +3,7 @@ export const accounts = {
   'accounts.late': 'Past due',
   'accounts.late.no': 'Not past due',
   'accounts.late.days': '{range} days',
+  'accounts.restructured': 'Restructured',
+  'accounts.restructured.deferral': 'deferred {date}',
+  'accounts.restructured.revision': 'revised {date}',
 } as const;

@@ -111,4 +111,7 @@ export const planChangeKinds = {
   'planChangeKind.payoff': 'Early payoff',
   'planChangeKind.undo': 'Change undone',
   'planChangeKind.imported': 'Imported with its changes',
+  'planOutcome.moved': 'Instalments moved: {count}, the first from {from} to {to}',
+  'planOutcome.made': 'New instalments: {count}, from {first} to {last}',
+  'planOutcome.arrears': 'Overdue and moved: {amount}',
 } as const;

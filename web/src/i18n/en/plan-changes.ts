@@ -1,9 +1,11 @@
 import { planChangeKinds } from './codes.ts';
-import { planFields } from './plans.ts';
+import { planEffect, planFields, plans } from './plans.ts';
 
 export const planChanges = {
   ...planChangeKinds,
   ...planFields,
+  ...plans,
+  ...planEffect,
   'planChanges.effective': 'Since',
   'planChanges.kind': 'Change',
   'planChanges.price': 'Price',
@@ -76,6 +78,9 @@ export const planChanges = {
   'changePlan.step.days': 'By a number of days',
   'changePlan.arrears.behind': 'Also move what is overdue ({amount}) to the end',
   'changePlan.arrears.move': 'Also spread what is overdue ({amount})',
+  'arrearsChoice.stay': 'Stay due',
+  'arrearsChoice.behind': 'Moved to the end',
+  'arrearsChoice.move': 'Spread with the rest',
   'changePlan.spread': 'Spread by',
   'changePlan.spread.instalmentCount': 'Number of instalments',
   'changePlan.spread.instalmentAmount': 'Amount of an instalment',

@@ -15,6 +15,12 @@ export const plans = {
   'every.monthly.other': 'every {count} months',
 } as const;
 
+/** The figures of an account that also the effect of a change shows. */
+export const planEffect = {
+  'account.credit': 'Credit',
+  'account.paidUntil': 'Paid until',
+} as const;
+
 /** The fields that pay plans and changes of plans have. */
 export const planFields = {
   'planField.rhythm': 'Less often, or not in all months',

@@ -23,8 +23,6 @@ export const shared = {
   'customer.kyc.review': 'Waits for a decision',
   'account.days.one': '{count} day',
   'account.days.other': '{count} days',
-  'account.plan.text': '{count} × {amount}, {frequency}',
-  'account.plan.unequal': '{count} instalments, the first {amount}',
   'approval.sent': 'Sent for approval. Another user has to approve it.',
   'approval.waits': 'Waits for approval',
   'approval.show': 'Show the request',

@@ -2,17 +2,18 @@ import type { account as en } from '../en/account.ts';
 import { approvalActions, paymentRequestReasons } from './codes.ts';
 import { history } from './history.ts';
 import { moneyWork } from './money-work.ts';
+import { planEffect, plans } from './plans.ts';
 
 export const account: Record<keyof typeof en, string> = {
   ...approvalActions,
   ...moneyWork,
   ...history,
+  ...plans,
+  ...planEffect,
   'account.title': 'Akaunti {number}',
   'account.balance.of': 'ya {total}',
   'account.paidShare': '{percent} imelipwa',
   'account.nextDue.none': 'Hakuna kinachodaiwa tena',
-  'account.credit': 'Salio la ziada',
-  'account.paidUntil': 'Imelipwa hadi',
   'account.paidUntil.depositOpen': 'Malipo ya awali hayajakamilika',
   'account.paidUntil.none': 'Bado hakuna malipo',
   'account.grace': 'Muda wa neema',
@@ -124,6 +125,9 @@ export const account: Record<keyof typeof en, string> = {
   'account.refund': 'Rejesha salio la ziada',
   'account.refund.text': 'Huweka kumbukumbu ya pesa unazomrudishia mteja. Huduma hii haitumi pesa.',
   'account.refund.done': 'Marejesho yameingizwa',
+  'account.plan.unequal': 'awamu {count}, ya kwanza {amount}',
+  'account.schedule.number': 'Na.',
+  'account.schedule.next': 'Inayofuata',
   'account.restructured': 'Mpango uliopangwa upya',
   'account.changePlan': 'Badilisha mpango',
   'account.transfer': 'Hamisha salio la ziada',

@@ -5,4 +5,7 @@ export const accounts: Record<keyof typeof en, string> = {
   'accounts.late': 'Kuchelewa',
   'accounts.late.no': 'Haijachelewa',
   'accounts.late.days': 'Siku {range}',
+  'accounts.restructured': 'Umepangwa upya',
+  'accounts.restructured.deferral': 'awamu zimeahirishwa {date}',
+  'accounts.restructured.revision': 'mpango umebadilishwa {date}',
 };

@@ -112,4 +112,7 @@ export const planChangeKinds: Record<keyof typeof en.planChangeKinds, string> = 
   'planChangeKind.payoff': 'Malipo ya mapema',
   'planChangeKind.undo': 'Badiliko limetenguliwa',
   'planChangeKind.imported': 'Imeletwa na mabadiliko yake',
+  'planOutcome.moved': 'Awamu zilizosogezwa: {count}, ya kwanza kutoka {from} hadi {to}',
+  'planOutcome.made': 'Awamu mpya: {count}, kuanzia {first} hadi {last}',
+  'planOutcome.arrears': 'Malimbikizo yaliyosogezwa: {amount}',
 };

@@ -1,10 +1,12 @@
 import type { planChanges as en } from '../en/plan-changes.ts';
 import { planChangeKinds } from './codes.ts';
-import { planFields } from './plans.ts';
+import { planEffect, planFields, plans } from './plans.ts';
 
 export const planChanges: Record<keyof typeof en, string> = {
   ...planChangeKinds,
   ...planFields,
+  ...plans,
+  ...planEffect,
   'planChanges.effective': 'Tangu',
   'planChanges.kind': 'Badiliko',
   'planChanges.price': 'Bei',
@@ -77,6 +79,9 @@ export const planChanges: Record<keyof typeof en, string> = {
   'changePlan.step.days': 'Kwa idadi ya siku',
   'changePlan.arrears.behind': 'Sogeza pia malimbikizo ({amount}) hadi mwisho',
   'changePlan.arrears.move': 'Panga upya pia malimbikizo ({amount})',
+  'arrearsChoice.stay': 'Yanabaki kudaiwa',
+  'arrearsChoice.behind': 'Yanasogezwa hadi mwisho',
+  'arrearsChoice.move': 'Yanapangwa upya pamoja na awamu nyingine',
   'changePlan.spread': 'Panga kwa',
   'changePlan.spread.instalmentCount': 'Idadi ya awamu',
   'changePlan.spread.instalmentAmount': 'Kiasi cha awamu',

@@ -16,6 +16,11 @@ export const plans: Record<keyof typeof en.plans, string> = {
   'every.monthly.other': 'kila miezi {count}',
 };
 
+export const planEffect: Record<keyof typeof en.planEffect, string> = {
+  'account.credit': 'Salio la ziada',
+  'account.paidUntil': 'Imelipwa hadi',
+};
+
 export const planFields: Record<keyof typeof en.planFields, string> = {
   'planField.rhythm': 'Mara chache zaidi, au si miezi yote',
   'planField.every.daily': 'Siku kati ya awamu na inayofuata',

@@ -24,8 +24,6 @@ export const shared: Record<keyof typeof en, string> = {
   'customer.kyc.review': 'Inasubiri uamuzi',
   'account.days.one': 'Siku {count}',
   'account.days.other': 'Siku {count}',
-  'account.plan.text': '{count} × {amount}, {frequency}',
-  'account.plan.unequal': 'awamu {count}, ya kwanza {amount}',
   'approval.sent': 'Limetumwa kwa idhini. Mtumiaji mwingine anapaswa kuliidhinisha.',
   'approval.waits': 'Inasubiri idhini',
   'approval.show': 'Onyesha ombi',

@@ -1,6 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
 import { Fragment, useEffect, useLayoutEffect, useRef, useState } from 'react';
-import { client, sendSignedIn } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { type Problem, problemOf } from '../../api/problem.ts';
 import { useWrite } from '../../api/write.ts';
@@ -12,9 +11,9 @@ import { toast } from '../../ui/toast.tsx';
 import { useLostFocus } from '../../ui/use-lost-focus.ts';
 import { outcomeOf } from '../shared/approval.ts';
 import { PlanReasonFields, readPlanReason } from '../shared/deferral-fields.tsx';
+import { differencesOf, type Effect, EffectTable, showEffect } from '../shared/plan-effect.tsx';
 import { useConnection } from '../shared/use-connection.ts';
 import { KINDS, type Kind, usePlanChangeFields } from './plan-change-fields.tsx';
-import { differencesOf, type Effect, EffectTable } from './plan-effect.tsx';
 
 type NewPlanChange = Schemas['NewPlanChange'];
 
@@ -34,18 +33,7 @@ export function ChangePlanDialog({ account, nextUpcoming, onClose }: ChangePlanD
   const [asked, setAsked] = useState<NewPlanChange>();
   const [effects, setEffects] = useState<{ shown: Effect; earlier?: Effect }>();
   const form = useLostFocus<HTMLDivElement>(effects === undefined, 'select');
-  const preview = useMutation({
-    mutationFn: async (body: NewPlanChange) => {
-      const { data, error } = await client.POST('/api/accounts/{id}/plan-changes', {
-        params: { path },
-        body,
-        // Nothing is changed, so the request can be repeated after a lost connection.
-        fetch: (request) => sendSignedIn(request, true),
-      });
-      if (!data) throw error;
-      return data.data as Effect;
-    },
-  });
+  const preview = useMutation({ mutationFn: (body: NewPlanChange) => showEffect(account.id, body) });
   const change = useWrite('post', '/api/accounts/{id}/plan-changes');
   const isBusy = preview.isPending || change.isSending;
   const lead = t('account.pay.to', { name: account.customer?.name ?? '', number: account.accountNumber });

@@ -6,7 +6,16 @@ import type { Schemas } from '../../api/paths.ts';
 import { untilLoaded } from '../../api/send.ts';
 import { may } from '../../api/session.ts';
 import { settings } from '../../api/settings.ts';
-import { format, LANGUAGES, type Language, loadMessages, t, tCount, tValue } from '../../i18n/index.ts';
+import {
+  currentLanguage,
+  format,
+  LANGUAGES,
+  type Language,
+  loadMessages,
+  t,
+  tCount,
+  tValue,
+} from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Loaded, Skeleton } from '../../ui/feedback.tsx';
@@ -15,7 +24,6 @@ import { Columns, Facts, PageHead, Panel, Stat, Stats } from '../../ui/panel.tsx
 import { DownloadButton, downloadOrSay } from '../shared/download-button.tsx';
 import { History } from '../shared/history.tsx';
 import { PendingApprovals } from '../shared/pending-approvals.tsx';
-import { describeInstalments } from '../shared/plan.ts';
 import { useSharingAccount } from '../shared/share.tsx';
 import { reasonInWords } from '../shared/status-reason.ts';
 import { ACCOUNT_TONES, PAYMENT_STATE_TONES } from '../shared/tones.ts';
@@ -24,6 +32,7 @@ import { Invoices } from './invoices.tsx';
 import { PaymentDialog } from './payment-dialog.tsx';
 import { PaymentRequests, RequestButton } from './payment-requests.tsx';
 import { Payments } from './payments.tsx';
+import { describeInstalments } from './plan.ts';
 import { QuotePanel } from './quote-panel.tsx';
 import { RefundDialog } from './refund-dialog.tsx';
 import { isKnownMove, MOVE_BUTTONS, type Move, StatusDialog } from './status-dialog.tsx';
@@ -42,7 +51,7 @@ const ChangePlanDialog = lazy(async () => {
 
 export function Page({ id }: { id: string }) {
   const overview = api.useQuery('get', '/api/accounts/{id}/overview', {
-    params: { path: { id: Number(id) } },
+    params: { path: { id: Number(id) }, query: { lang: currentLanguage() } },
   });
   return (
     <Loaded query={overview} explain={explain} skeleton={<Skeleton lines={8} />}>
@@ -52,9 +61,12 @@ export function Page({ id }: { id: string }) {
 }
 
 function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
-  const { account, expectsPayments, schedule, quote, payments, invoices, paymentRequests } = overview;
+  const { account, expectsPayments, schedule, quote, sentence, payments, invoices, paymentRequests } =
+    overview;
+  const { language, sentence: ofCustomer } = quote.explanation;
   const [opened, setOpened] = useState<'payment' | 'plan' | 'refund' | 'transfer' | Move>();
   const close = () => setOpened(undefined);
+  const { restructured } = account;
   const sharing = useSharingAccount(account.id);
   const moves = may('accounts:change-status') ? overview.moves.filter(isKnownMove) : [];
   const creditActions = account.credit > 0 ? CREDIT_ACTIONS.filter((action) => may(`credit:${action}`)) : [];
@@ -76,9 +88,7 @@ function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
               </Button>
             )}
             <RequestButton account={account} />
-            <DownloadButton path={statementPath(account, quote.explanation.language)}>
-              {t('account.statement')}
-            </DownloadButton>
+            <DownloadButton path={statementPath(account, language)}>{t('account.statement')}</DownloadButton>
             <MoreActions
               label={t('action.more')}
               actions={[
@@ -98,12 +108,11 @@ function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
                 })),
                 {
                   label: t('account.statement.full'),
-                  onChoose: () =>
-                    void downloadOrSay(`${statementPath(account, quote.explanation.language)}&detail=full`),
+                  onChoose: () => void downloadOrSay(`${statementPath(account, language)}&detail=full`),
                 },
-                ...otherLanguages(quote.explanation.language).map((language) => ({
-                  label: t('account.statement.in', { language: LANGUAGES[language] }),
-                  onChoose: () => void downloadOrSay(statementPath(account, language)),
+                ...otherLanguages(language).map((other) => ({
+                  label: t('account.statement.in', { language: LANGUAGES[other] }),
+                  onChoose: () => void downloadOrSay(statementPath(account, other)),
                 })),
               ]}
             />
@@ -111,13 +120,26 @@ function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
         }
       >
         <Badge tone={ACCOUNT_TONES[account.status]}>{tValue('accountStatus', account.status)}</Badge>
+        {restructured && (
+          <>
+            <Badge tone="warning">{t('account.restructured')}</Badge>
+            <span>
+              {tValue('planChangeKind', restructured.kind)} · {format.date(restructured.date)}
+            </span>
+          </>
+        )}
         <span>{account.product?.name}</span>
         {account.status !== 'active' && account.reason && (
           <span className="muted">{reasonInWords(account.reason)}</span>
         )}
       </PageHead>
       <PendingApprovals approvals={account.pendingApprovals} />
-      <p lang={quote.explanation.language}>{quote.explanation.sentence}</p>
+      <p>{sentence}</p>
+      {ofCustomer !== sentence && (
+        <p className="muted" lang={language}>
+          {ofCustomer}
+        </p>
+      )}
       <KeyFigures account={account} />
       <Why overview={overview} />
       <Columns
@@ -229,7 +251,7 @@ function paidUntilHint({ paidUntil, nextDueDate, paymentState, deposit }: Accoun
 }
 
 function AccountFacts({ account }: { account: Account }) {
-  const { customer, product, deposit, graceDays, restructured } = account;
+  const { customer, product, deposit, graceDays } = account;
   return (
     <Panel title={t('account.plan')}>
       <Facts
@@ -247,11 +269,6 @@ function AccountFacts({ account }: { account: Account }) {
           ],
           [t('field.product'), product?.name],
           [t('account.plan'), describeInstalments(account)],
-          [
-            t('account.restructured'),
-            restructured &&
-              `${tValue('planChangeKind', restructured.kind)} · ${format.date(restructured.date)}`,
-          ],
           [t('field.deposit'), format.money(deposit)],
           [t('account.activation'), format.date(account.activationDate)],
           [t('account.grace'), tCount('account.days', graceDays)],

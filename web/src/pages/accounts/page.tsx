@@ -1,16 +1,10 @@
 import { api, client, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
-import { t, tCount, tValue } from '../../i18n/index.ts';
+import { format, t, tCount, tValue } from '../../i18n/index.ts';
+import { Badge } from '../../ui/badge.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { useEmployees, useProducts } from '../shared/catalogue.ts';
-import {
-  codeColumn,
-  dateColumn,
-  moneyColumn,
-  rowFilter,
-  statusColumn,
-  statusFilter,
-} from '../shared/columns.tsx';
+import { codeColumn, dateColumn, moneyColumn, rowFilter, statusFilter } from '../shared/columns.tsx';
 import { type Filter, ResourcePage, searchFilter, useList } from '../shared/list.tsx';
 import { ACCOUNT_TONES } from '../shared/tones.ts';
 
@@ -59,7 +53,25 @@ export function Page() {
       isOneLine: true,
       show: ({ product }) => product?.name,
     },
-    statusColumn(ACCOUNT_TONES, (status) => tValue('accountStatus', status)),
+    {
+      name: 'status',
+      label: t('field.status'),
+      onPhone: 'plain',
+      show: ({ status, restructured }) => (
+        <>
+          <Badge tone={ACCOUNT_TONES[status]}>{tValue('accountStatus', status)}</Badge>
+          {restructured && (
+            <>
+              {' '}
+              <Badge tone="warning">{t('accounts.restructured')}</Badge>
+              <div className="muted">
+                {t(`accounts.restructured.${restructured.kind}`, { date: format.date(restructured.date) })}
+              </div>
+            </>
+          )}
+        </>
+      ),
+    },
     {
       name: 'daysPastDue',
       label: t('accounts.late'),

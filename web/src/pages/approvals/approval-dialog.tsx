@@ -1,10 +1,11 @@
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { Link } from 'wouter';
 import type { Schemas } from '../../api/paths.ts';
+import { untilLoaded } from '../../api/send.ts';
 import { useWrite } from '../../api/write.ts';
-import { format, t, tValue } from '../../i18n/index.ts';
+import { format, loadMessages, t, tValue } from '../../i18n/index.ts';
 import { Dialog } from '../../ui/dialog.tsx';
-import { Notice } from '../../ui/feedback.tsx';
+import { Notice, Skeleton } from '../../ui/feedback.tsx';
 import { Form, FormButtons, TextAreaField } from '../../ui/form.tsx';
 import { Facts } from '../../ui/panel.tsx';
 import { toast } from '../../ui/toast.tsx';
@@ -12,6 +13,13 @@ import { FormDialog } from '../shared/form-dialog.tsx';
 import { useConnection } from '../shared/use-connection.ts';
 
 type Approval = Schemas['Approval'];
+
+const RequestedPlanChange = lazy(async () => {
+  const [loaded] = await untilLoaded(() =>
+    Promise.all([import('./requested-plan-change.tsx'), loadMessages('plan-changes')]),
+  );
+  return { default: loaded.RequestedPlanChange };
+});
 
 interface ApprovalDialogProps {
   approval: Approval;
@@ -103,8 +111,17 @@ function WithdrawDialog({ approval, onClose }: ApprovalDialogProps) {
 }
 
 function Details({ approval }: { approval: Approval }) {
-  const { accountId, toAccountId, paymentId, bulkDeferralId, amount, countedAmount, changedFacts, status } =
-    approval;
+  const {
+    accountId,
+    toAccountId,
+    paymentId,
+    bulkDeferralId,
+    planChange,
+    amount,
+    countedAmount,
+    changedFacts,
+    status,
+  } = approval;
   return (
     <>
       {changedFacts.length > 0 && (
@@ -156,6 +173,11 @@ function Details({ approval }: { approval: Approval }) {
           [t('approvals.endedAt'), approval.endedAt && format.dateTime(approval.endedAt)],
         ]}
       />
+      {planChange && (
+        <Suspense fallback={<Skeleton />}>
+          <RequestedPlanChange approval={approval} change={planChange} />
+        </Suspense>
+      )}
     </>
   );
 }

@@ -7,6 +7,7 @@ import type { Column } from '../../ui/table.tsx';
 import { nameOfActor } from '../shared/actor.ts';
 import { choiceFilter, codeColumn, dateColumn } from '../shared/columns.tsx';
 import { ResourcePage, useList } from '../shared/list.tsx';
+import { describeOutcome } from '../shared/plan-outcome.ts';
 
 type PlanChange = Schemas['PlanChange'];
 
@@ -34,6 +35,13 @@ export function Page() {
   const changes = api.useQuery('get', '/api/plan-changes', { params: { query: list.query } }, KEEPS_LAST);
   const columns: Column<PlanChange>[] = [
     codeColumn('accountId', t('field.account'), ({ accountNumber }) => accountNumber, { onPhone: 'title' }),
+    {
+      name: 'customerId',
+      label: t('field.customer'),
+      onPhone: 'plain',
+      isOneLine: true,
+      show: ({ customerName }) => customerName,
+    },
     dateColumn('effectiveOn', t('planChanges.effective'), ({ effectiveOn }) => effectiveOn, {
       onPhone: 'value',
     }),
@@ -41,9 +49,11 @@ export function Page() {
       name: 'kind',
       label: t('planChanges.kind'),
       onPhone: 'plain',
-      show: ({ kind, undoneBy }) => (
+      show: (change) => (
         <>
-          {tValue('planChangeKind', kind)} {undoneBy !== null && <Badge>{t('planChanges.undone')}</Badge>}
+          {tValue('planChangeKind', change.kind)}{' '}
+          {change.undoneBy !== null && <Badge>{t('planChanges.undone')}</Badge>}
+          <div className="muted">{describeOutcome(change)}</div>
         </>
       ),
     },

@@ -51,6 +51,7 @@ export function Page() {
                 <p className="muted">{t('portfolio.buckets.hint')}</p>
                 <BucketChart buckets={data.daysPastDue} />
               </Panel>
+              <PortfolioAtRisk summary={data} />
               <Products products={data.byProduct} />
             </>
           )}
@@ -98,6 +99,37 @@ function Figures({ summary }: { summary: Summary }) {
 
 function showRatio(ratio: number | null): string {
   return ratio === null ? '–' : format.percent(ratio);
+}
+
+/** The portfolio at risk, also with the lateness that changes of plans hide. */
+function PortfolioAtRisk({ summary }: { summary: Summary }) {
+  const rows = [
+    { key: 'present', ...summary },
+    { key: 'original', ...summary.byOriginalTerms },
+    { key: 'restructured', ...summary.withRestructured },
+  ] as const;
+  const ratios = (['par30', 'par60', 'par90'] as const).map(
+    (name): Column<(typeof rows)[number]> => ({
+      name,
+      label: name.replace('par', 'PAR '),
+      isNumber: true,
+      show: (row) => showRatio(row[name].ratio),
+    }),
+  );
+  const title = t('portfolio.par');
+  return (
+    <Panel title={title} isFlush>
+      <Table
+        caption={title}
+        columns={[
+          { name: 'key', label: t('portfolio.par.by'), show: ({ key }) => t(`portfolio.par.${key}`) },
+          ...ratios,
+        ]}
+        rows={rows}
+        keyOf={({ key }) => key}
+      />
+    </Panel>
+  );
 }
 
 type Product = Summary['byProduct'][number];

@@ -13,6 +13,7 @@ import { Panel } from '../../ui/panel.tsx';
 import { useLostFocus } from '../../ui/use-lost-focus.ts';
 import { nameOfActor } from './actor.ts';
 import { NoteActions, NoteDialog } from './note-dialogs.tsx';
+import { describeOutcome } from './plan-outcome.ts';
 import { reasonInWords } from './status-reason.ts';
 
 type Entry = Schemas['Timeline']['entries'][number];
@@ -159,7 +160,7 @@ function EntryRow({ entry, customerId, showsAccount }: EntryRowProps) {
     <>
       <span className="spread">
         <strong>{titleOf(entry)}</strong>
-        {amount !== undefined && <span>{format.money(amount)}</span>}
+        {amount !== undefined && <span className="nowrap">{format.money(amount)}</span>}
         {statusText && kind !== 'status' && <Badge>{statusText}</Badge>}
       </span>
       <Details entry={entry} customerId={customerId} />
@@ -217,7 +218,7 @@ function textOfStatus(kind: Kind, status: string): string | undefined {
 
 function Details({ entry, customerId }: { entry: Entry; customerId: number }) {
   const { kind, id, method, reference, reason, action, otherAccountNumber, note, changes } = entry;
-  const { dueDate, isMistake, isNoteHidden } = entry;
+  const { dueDate, isMistake, isNoteHidden, planChange } = entry;
   const parts = [
     isMistake && t('history.byMistake'),
     method && nameOfMethod(kind, method),
@@ -225,6 +226,7 @@ function Details({ entry, customerId }: { entry: Entry; customerId: number }) {
     reference,
     action && tValue('approvalAction', action),
     otherAccountNumber,
+    planChange && describeOutcome(planChange),
     reason && (kind === 'status' ? reasonInWords(reason) : reason),
   ].filter((part) => Boolean(part));
   return (

@@ -1,9 +1,22 @@
+import '../../ui/plans.css';
 import type { ReactNode } from 'react';
+import { client, sendSignedIn } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { format, t } from '../../i18n/index.ts';
 
 export type Effect = Schemas['ShownPlanChange'];
 type State = Effect['before'];
+
+/** Asks what a change would do. Nothing is changed, so the request can be repeated after a lost connection. */
+export async function showEffect(id: number, body: Schemas['NewPlanChange']): Promise<Effect> {
+  const { data, error } = await client.POST('/api/accounts/{id}/plan-changes', {
+    params: { path: { id } },
+    body,
+    fetch: (request) => sendSignedIn(request, true),
+  });
+  if (!data) throw error;
+  return data.data as Effect;
+}
 
 /** The terms and the position of the account before and after a change, side by side. What differs is bold. */
 export function EffectTable({ effect: { before, after } }: { effect: Effect }) {

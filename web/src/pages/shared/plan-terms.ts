@@ -31,7 +31,7 @@ export function describeRhythm({
   return months === '' ? rhythm : t('plan.without', { rhythm, months });
 }
 
-function describeHarvest({ entries }: Schemas['Harvest']): string {
+export function describeHarvest({ entries }: Pick<Schemas['Harvest'], 'entries'>): string {
   const days = entries.map(({ month, day, shareBasisPoints }) =>
     t('plan.share', { day: format.dayOfYear(month, day), share: format.rate(shareBasisPoints) }),
   );
