@@ -24,8 +24,6 @@ const FILES = import.meta.glob<Record<string, Partial<Catalogue>>>([
   './*/*.ts',
   // `index.ts` is only for types and tests. The other excluded files are imported by the loaded files.
   '!./*/{index,codes,common,fields,history,money-work,plans,provider-answer,secrets,session,shared,values}.ts',
-  // Files of several pages that users open one after the other import these.
-  '!./*/{accounts,api-keys,commission-rules,commissions,customers,employees,invoices,pay-plans,payment-methods,payments,products,users,webhooks}.ts',
 ]);
 
 /** The name of a file of messages, such as `account`. */

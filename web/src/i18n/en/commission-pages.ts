@@ -1,2 +1,0 @@
-export { commissionRules } from './commission-rules.ts';
-export { commissions } from './commissions.ts';
