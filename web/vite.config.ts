@@ -27,8 +27,7 @@ const SECTIONS = [
   ['page-calls', 'call-list|call|promises|call-results'],
   ['page-cash', 'cash|cash-office'],
   ['page-commissions', 'commissions|commission-month|commission-rules|unclaimed-sales'],
-  ['page-imports', 'imports?'],
-  ['page-portfolio', 'portfolio'],
+  ['page-portfolio', 'portfolio|imports?'],
   ['page-catalogue', 'products?|pay-plans|payment-methods|employees'],
   ['page-lists', 'customers|accounts|plan-changes|bulk-deferral|payments|invoices'],
   ['page-statements', 'provider-statements?'],
@@ -44,9 +43,11 @@ const MESSAGES = ['en', 'sw'].flatMap((language) =>
     ['words', 'codes|plans|secrets'],
     ['lists', 'customers|accounts|plan-changes|payments|invoices'],
     ['records', 'account|customer|payment|invoice|approvals|history|money-work'],
-    ['catalogue', 'products|pay-plans|payment-methods|employees'],
-    ['commissions', 'commissions|commission-rules'],
-    ['access', 'users|api-keys|webhooks'],
+    [
+      'administration',
+      'products|pay-plans|payment-methods|employees|commissions|commission-rules|users|api-keys|webhooks',
+    ],
+    ['office', 'provider-statements|provider-answer|unmatched|portfolio|imports|cash|calls'],
   ].map(([name = '', files], place) => ({
     name: `${name}-${language}`,
     priority: place === 0 ? 0.5 : 0, // A group also takes what its modules import, if no group with a higher priority has it.
