@@ -30,7 +30,7 @@ create table bulk_deferrals (
   api_key_id bigint references api_keys,
   approval_id bigint references approvals,
   undo_reason text,
-  -- Why the last work ended early.
+  -- Why the preview failed.
   failure text,
   started_at timestamptz(3),
   ended_at timestamptz(3),
@@ -48,7 +48,7 @@ create index bulk_deferrals_approval on bulk_deferrals (approval_id) where appro
 create type bulk_deferral_state as enum (
   'selected', 'refused', 'waiting', 'deferred', 'skipped', 'undone', 'not_undone');
 create type bulk_deferral_problem as enum (
-  'status', 'plan_changed', 'money_posted', 'not_possible', 'later_change', 'already_undone', 'ended_early');
+  'status', 'plan_changed', 'money_posted', 'not_possible', 'later_change', 'already_undone', 'failed');
 
 create table bulk_deferral_accounts (
   bulk_deferral_id bigint not null references bulk_deferrals,

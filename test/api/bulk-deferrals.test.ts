@@ -433,23 +433,43 @@ describe('the job of a bulk deferral', () => {
     expect((await now(id)).status).toBe('done');
   });
 
-  it('that fails for good skips the accounts that are left, and says so', async () => {
+  it('leaves out an account whose change fails at every attempt, and defers and undoes the others', async () => {
     const { filter, ids } = await region(3);
     const { id } = await preview(filter);
     const repair = await failAt(ids[1] ?? 0);
     await dataOf(confirm(id));
     const { context, parts } = service;
-    const attempt = workOnBulkDeferral(context, parts.log, id, { ...SILENT, isLast: true });
-    await expect(attempt).rejects.toThrow('the process ended');
-    await repair();
+    const last = { ...SILENT, isLast: true };
+    await workOnBulkDeferral(context, parts.log, id, last);
     expect(await now(id)).toMatchObject({
-      ...{ status: 'done', failure: expect.stringContaining('failed'), counts: { deferred: 1, skipped: 2 } },
-      problems: [{ code: 'ended_early', count: 2, accountIds: [ids[1], ids[2]] }],
+      ...{ status: 'done', failure: null, counts: { deferred: 2, skipped: 1 } },
+      problems: [{ code: 'failed', count: 1, accountIds: [ids[1]] }],
     });
-    expect(await versionsOf(ids)).toEqual([1, 0, 0]);
+    expect(await versionsOf(ids)).toEqual([1, 0, 1]);
+    await repair();
+    const repairUndo = await failAt(ids[2] ?? 0);
     await dataOf(undo(id));
+    await workOnBulkDeferral(context, parts.log, id, last);
+    await repairUndo();
+    expect(await now(id)).toMatchObject({
+      ...{ status: 'undone', counts: { undone: 1, notUndone: 1, skipped: 1 } },
+    });
+    expect(await versionsOf(ids)).toEqual([2, 0, 1]);
+  });
+
+  it('continues after all its attempts have failed, for example because the database was down', async () => {
+    const { filter, ids } = await region(2);
+    const { id } = await preview(filter);
+    await dataOf(confirm(id));
+    await sql`update graphile_worker._private_jobs set attempts = max_attempts where key = ${`bulk-deferral:${id}`}`.execute(
+      service.context.db,
+    );
     await runQueue();
-    expect(await now(id)).toMatchObject({ status: 'undone', failure: null });
+    expect((await now(id)).status).toBe('running');
+    await runJobs(service);
+    await runQueue();
+    expect((await now(id)).status).toBe('done');
+    expect(await versionsOf(ids)).toEqual([1, 1]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { event } from '../../changes/events/change-rules.ts';
 import { audit } from '../../changes/events/change-store.ts';
-import { type Actor, type Context, SYSTEM, today } from '../../core/context.ts';
+import { type Actor, type Context, today } from '../../core/context.ts';
 import type { Tx } from '../../core/database/db.ts';
 import { inTransaction } from '../../core/database/transactions.ts';
 import { type FieldProblem, invalid, invalidField, notFound } from '../../core/http/errors.ts';
@@ -22,7 +22,6 @@ import {
   lockBulkDeferral,
   setAtWork,
   setEnded,
-  skipRest,
   sumBalances,
 } from './store.ts';
 
@@ -199,24 +198,27 @@ export const BULK_DEFERRAL_ACTIONS = {
   },
 } as const satisfies Record<string, ApprovableAction>;
 
-/** Queues unfinished work that has no job. @returns the number of new jobs. */
+/**
+ * Queues unfinished work that has no job. If all attempts of its job have failed, for example because the database was down, the work
+ * continues, except for a preview.
+ * @returns the number of new jobs.
+ */
 export async function queueUnfinishedBulkDeferrals({ db }: Pick<Context, 'db'>): Promise<number> {
-  return queueUnfinished(db, BULK_DEFERRAL_TASK, await findIdsAtWork(db), (id) =>
-    failWork({ db }, id, 'The work ended several times without a result.'),
-  );
-}
-
-/** Ends the work on a bulk deferral. Accounts that were changed stay changed. Does nothing if the work has ended in the meantime. */
-export async function failWork({ db }: Pick<Context, 'db'>, id: number, failure: string): Promise<void> {
-  await inTransaction(db, async (tx) => {
-    const row = await lockBulkDeferral(tx, id);
-    if (row?.status === 'previewing') await setEnded(tx, id, 'failed', failure);
-    if (row?.status === 'running')
-      await skipRest(tx, id, { code: 'ended_early', text: 'the work ended before it came to the account' });
-    if (row?.status === 'running' || row?.status === 'undoing')
-      await endWork(tx, SYSTEM, row, 'done', failure);
+  return queueUnfinished(db, BULK_DEFERRAL_TASK, await findIdsAtWork(db), async (id) => {
+    await failPreview({ db }, id);
+    await addJob(db, jobOf(BULK_DEFERRAL_TASK, id));
   });
 }
+
+/** Ends a preview. Does nothing if it has ended in the meantime. */
+export async function failPreview({ db }: Pick<Context, 'db'>, id: number): Promise<void> {
+  await inTransaction(db, async (tx) => {
+    const row = await lockBulkDeferral(tx, id);
+    if (row?.status === 'previewing') await setEnded(tx, id, 'failed', FAILURE);
+  });
+}
+
+const FAILURE = 'The preview failed several times. The reason is in the log.';
 
 /** Ends the work on a bulk deferral that the transaction has locked. */
 export async function endWork(
@@ -224,20 +226,19 @@ export async function endWork(
   actor: Actor,
   { id, status }: BulkDeferralRow,
   to: 'done' | 'undone',
-  failure: string | null = null,
 ): Promise<void> {
   const counts = await countStates(tx, id);
   const isUndo = status === 'undoing';
   const [changedCount = 0, skippedCount = 0] = isUndo
     ? [counts.undone, counts.not_undone]
     : [counts.deferred, counts.skipped];
-  await setEnded(tx, id, to, failure);
+  await setEnded(tx, id, to);
   await audit(tx, actor, {
     action: isUndo ? 'bulk_deferral.end_undo' : 'bulk_deferral.end',
     resource: 'bulk_deferral',
     resourceId: id,
     before: { status },
-    after: { status: to, changedCount, skippedCount, ...(failure !== null && { failure }) },
+    after: { status: to, changedCount, skippedCount },
     event: event(isUndo ? 'bulk_deferral.undo_ended' : 'bulk_deferral.ended', { changedCount, skippedCount }),
   });
 }

@@ -41,7 +41,7 @@ export const BULK_DEFERRAL_PROBLEMS = [
   'not_possible',
   'later_change',
   'already_undone',
-  'ended_early',
+  'failed',
 ] as const satisfies readonly BulkDeferralProblem[];
 
 export type CountsByState = Partial<Record<BulkDeferralState, number>>;

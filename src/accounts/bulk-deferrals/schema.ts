@@ -102,7 +102,7 @@ const Problem = Type.Object(
       description:
         '`status`: the status of the account allows no change. `not_possible`: the deferral is not possible with its instalments, or beyond ' +
         'MAX_DEFERRED_DAYS. `plan_changed`, `money_posted`: the account has changed since the preview. `later_change`, `already_undone`: ' +
-        'its deferral is not its newest change any more. `ended_early`: the work failed before it came to the account.',
+        'its deferral is not its newest change any more. `failed`: its change failed several times, for a reason that is in the log of the service.',
     }),
     text: Type.String(),
   },
@@ -189,7 +189,7 @@ const fields = {
   createdBy: Type.String(),
   actor: Nullable(Type.String({ description: 'Who confirmed, undid or approved the last work.' })),
   undoReason: Nullable(Type.String()),
-  failure: Nullable(Type.String({ description: 'Why the last work ended early.' })),
+  failure: Nullable(Type.String({ description: 'Why the preview failed.' })),
   startedAt: Nullable(Timestamp),
   endedAt: Nullable(Timestamp),
   createdAt: Timestamp,

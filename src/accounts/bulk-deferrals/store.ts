@@ -231,13 +231,6 @@ export async function setAccountState(
     where bulk_deferral_id = ${bulk_deferral_id} and id = ${id}`.execute(tx);
 }
 
-/** Gives all accounts that still have a state another state and a problem. */
-export async function skipRest(tx: Tx, id: number, { code, text }: Problem): Promise<void> {
-  await sql`
-    update bulk_deferral_accounts set state = 'skipped', problem = ${code}, problem_text = ${text}
-    where bulk_deferral_id = ${id} and state = 'waiting'`.execute(tx);
-}
-
 export async function countStates(tx: Tx, id: number): Promise<CountsByState> {
   const { rows } = await sql<{ state: BulkDeferralState; count: number }>`
     select state, count(*) as count from bulk_deferral_accounts where bulk_deferral_id = ${id} group by state`.execute(

@@ -15,7 +15,7 @@ import { applyChange, type Effect, effectOf } from '../plan-changes/change-plan.
 import { statusProblem } from '../plan-changes/request-rules.ts';
 import type { NewPlanChange } from '../plan-changes/schema.ts';
 import { findChangesInEffect } from '../plan-changes/store.ts';
-import { BULK_DEFERRAL_TASK, endWork, failWork } from './commands.ts';
+import { BULK_DEFERRAL_TASK, endWork, failPreview } from './commands.ts';
 import { type Problem, problemOf, problemOfUndo, statusProblemOf } from './rules.ts';
 import {
   type BulkDeferralRow,
@@ -47,25 +47,25 @@ export async function workOnBulkDeferral(
 ): Promise<void> {
   const turn = AbortSignal.any([signal, AbortSignal.timeout(context.config.limits.bulkDeferralTurnMs)]);
   try {
-    while (!turn.aborted) if (!(await takeStep(context, id))) return;
+    while (!turn.aborted) if (!(await takeStep(context, log, id, isLast))) return;
   } catch (error) {
     log.error({ err: error, bulkDeferral: id }, 'the work on a bulk deferral failed');
-    if (isLast) await failWork(context, id, 'The work failed. The reason is in the log.');
+    if (isLast) await failPreview(context, id);
     throw error;
   }
   await addJob(context.db, jobOf(BULK_DEFERRAL_TASK, id));
 }
 
 /** @returns false if the work is complete. */
-async function takeStep(context: Context, id: number): Promise<boolean> {
+async function takeStep(context: Context, log: Log, id: number, isLast: boolean): Promise<boolean> {
   const row = await findBulkDeferral(context.db, id);
   switch (row?.status) {
     case 'previewing':
       return previewNext(context, row);
     case 'running':
-      return changeNext(context, row, { from: 'waiting', to: 'done', change: deferAccount });
+      return changeNext(context, log, row, isLast, DEFERRAL);
     case 'undoing':
-      return changeNext(context, row, { from: 'deferred', to: 'undone', change: undoAccount });
+      return changeNext(context, log, row, isLast, UNDO);
     default:
       return false;
   }
@@ -141,14 +141,19 @@ type ChangeAccount = (
 interface Work {
   /** The state of the accounts that are not yet changed. */
   from: 'waiting' | 'deferred';
+  /** The state of an account whose change fails. */
+  failed: 'skipped' | 'not_undone';
+  /** The status after the work. */
   to: 'done' | 'undone';
   change: ChangeAccount;
 }
 
 async function changeNext(
   context: Context,
+  log: Log,
   row: BulkDeferralRow,
-  { from, to, change }: Work,
+  isLast: boolean,
+  { from, failed, to, change }: Work,
 ): Promise<boolean> {
   const { db } = context;
   const actor = await actorOfWork(context, row);
@@ -171,9 +176,19 @@ async function changeNext(
       },
       { startsWithReads: true },
     );
-  // If one of them fails, the others are changed without it.
+  const skip = (one: SelectedAccountRow) =>
+    inTransaction(db, async (tx) => {
+      const [selected] = await lockSelectedAccounts(tx, [one], from);
+      if (selected) await setAccountState(tx, selected, failed, { problem: FAILED });
+    });
+  // If one of them fails, the others are changed without it. At the last attempt, it is left out.
   await changeAll(next).catch(async () => {
-    for (const one of next) await changeAll([one]);
+    for (const one of next)
+      await changeAll([one]).catch(async (error: unknown) => {
+        if (!isLast) throw error;
+        log.error({ err: error, bulkDeferral: row.id, account: one.account_id }, 'an account was left out');
+        await skip(one);
+      });
   });
   if (next.length > 0) return true;
   await inTransaction(db, async (tx) => {
@@ -182,6 +197,8 @@ async function changeNext(
   });
   return false;
 }
+
+const FAILED: Problem = { code: 'failed', text: 'the change failed several times; the reason is in the log' };
 
 const deferAccount: ChangeAccount = async (tx, context, actor, { row, selected, account }) => {
   const confirm = {
@@ -211,6 +228,9 @@ const undoAccount: ChangeAccount = async (tx, context, actor, { row, selected, a
   await applyChange(tx, context, actor, account, { body, effect, bulkDeferralId: row.id });
   await setAccountState(tx, selected, 'undone');
 };
+
+const DEFERRAL: Work = { from: 'waiting', failed: 'skipped', to: 'done', change: deferAccount };
+const UNDO: Work = { from: 'deferred', failed: 'not_undone', to: 'undone', change: undoAccount };
 
 /** The user or the API key that confirmed the work, or the user who approved it. */
 async function actorOfWork({ db }: Pick<Context, 'db'>, row: BulkDeferralRow): Promise<Actor> {

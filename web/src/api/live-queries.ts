@@ -53,6 +53,7 @@ const PATHS: Readonly<Partial<Record<Resource, readonly string[]>>> = {
     '/api/reports*',
     ...HISTORY,
   ],
+  bulk_deferral: ['/api/plan-changes*'],
   customer: ['/api/customers*', ACCOUNT, ...HISTORY],
   call: ['/api/calls*', '/api/call-list*', '/api/call-results', '/api/promises*', TODAY, ...HISTORY],
   note: ['/api/customers/{id}/notes*', ...HISTORY],

@@ -52,7 +52,7 @@ export const planChanges = {
   'bulkProblem.money_posted': 'money was posted since',
   'bulkProblem.later_change': 'the plan was changed later',
   'bulkProblem.already_undone': 'already undone',
-  'bulkProblem.ended_early': 'the work ended early',
+  'bulkProblem.failed': 'the change failed',
   'changePlan.kind': 'What should change?',
   'changePlan.kind.deferral': 'Defer instalments',
   'changePlan.kind.discount': 'Give a discount',

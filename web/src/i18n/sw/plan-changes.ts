@@ -53,7 +53,7 @@ export const planChanges: Record<keyof typeof en, string> = {
   'bulkProblem.money_posted': 'malipo yameingia tangu hapo',
   'bulkProblem.later_change': 'mpango ulibadilishwa baadaye',
   'bulkProblem.already_undone': 'tayari imetenguliwa',
-  'bulkProblem.ended_early': 'kazi iliisha mapema',
+  'bulkProblem.failed': 'badiliko limeshindikana',
   'changePlan.kind': 'Nini kibadilike?',
   'changePlan.kind.deferral': 'Ahirisha awamu',
   'changePlan.kind.discount': 'Toa punguzo',
