@@ -10,7 +10,9 @@ import {
   notify,
   pay,
   reverse,
+  runJobs,
   setToday,
+  useInstance,
   useService,
   wrongFields,
 } from '../support/harness.ts';
@@ -18,6 +20,7 @@ import type { Answer } from '../support/http.ts';
 
 const DAY = '2026-11-02' as PlainDate;
 const service = useService();
+const limited = useInstance(service, { APPROVAL_LIMIT: '100' });
 
 type Data = Answer['body'];
 
@@ -165,6 +168,48 @@ describe('a payoff whose price is no longer paid', () => {
     expect(await accountNow(service, id)).toMatchObject({ ...PAID_OFF, planVersion: 3 });
     expect(await kindsOf(id)).toEqual(['payoff', 'undo', 'payoff']);
     await expectBooksToBalance(service.context);
+  });
+});
+
+describe('requests for approval', () => {
+  const approve = (id: number) =>
+    limited.call('POST', `/approvals/${id}/approve`, undefined, { token: service.adminToken });
+
+  it('to reverse a payment end the payoff when they are approved', async () => {
+    const { id } = await account();
+    const { id: paymentId } = await pay(service, id, 900);
+    const token = await service.tokenOf('finance');
+    const path = `/payments/${paymentId}/reverse`;
+    const requested = await dataOf(limited.call('POST', path, { reason: 'typed twice' }, { token }), 202);
+    expect(await accountNow(service, id)).toMatchObject(PAID_OFF);
+    expect((await approve(requested.id)).status).toBe(200);
+    expect(await accountNow(service, id)).toMatchObject({ status: 'active', total: 1_000, paid: 0 });
+    expect(await kindsOf(id)).toEqual(['payoff', 'undo']);
+    await expectBooksToBalance(service.context);
+  });
+
+  it('to change the plan are obsolete after a payoff', async () => {
+    const { id } = await account();
+    const token = await service.tokenOf('finance');
+    const body = { kind: 'deferral', from: '2026-11-16', periods: 1, reason: 'ill', confirm: { version: 0 } };
+    const requested = await dataOf(
+      limited.call('POST', `/accounts/${id}/plan-changes`, body, { token }),
+      202,
+    );
+    await pay(service, id, 900);
+    expect((await approve(requested.id)).status).toBe(409);
+    expect(await accountNow(service, id)).toMatchObject(PAID_OFF);
+  });
+
+  it('are not needed because of a payoff of the day', async () => {
+    const { id } = await account();
+    await pay(service, id, 900);
+    const confirm = { version: 1, paid: 900 };
+    const body = { kind: 'price_correction', amount: 50, reason: 'too high', confirm };
+    const path = `/accounts/${id}/plan-changes`;
+    expect((await limited.call('POST', path, body, { token: await service.tokenOf('finance') })).status).toBe(
+      201,
+    );
   });
 });
 
@@ -326,6 +371,26 @@ describe('money that earns a payoff', () => {
     await notify(service, sent);
     expect(await accountNow(service, id)).toMatchObject(PAID_OFF);
     expect(await kindsOf(id)).toEqual(['payoff']);
+  });
+
+  it('earns it when a notification whose posting failed is posted by the job', async () => {
+    const { id, accountNumber } = await account();
+    const { db } = service.context;
+    await sql`create function refuse_payoff() returns trigger language plpgsql as
+      'begin raise exception ''broken on purpose''; end'`.execute(db);
+    await sql`create trigger refuse before insert on plan_changes for each row execute function refuse_payoff()`.execute(
+      db,
+    );
+    const sent = { BillRefNumber: accountNumber, TransAmount: '900.00', TransTime: '20261102101530' };
+    const answers = [await notify(service, { ...sent, TransID: 'FAILED1' })];
+    expect(await accountNow(service, id)).toMatchObject({ status: 'active', paid: 0, planVersion: 0 });
+    await sql`drop trigger refuse on plan_changes`.execute(db);
+    answers.push(await notify(service, { ...sent, TransID: 'FAILED1' }));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    await runJobs(service);
+    expect(await accountNow(service, id)).toMatchObject(PAID_OFF);
+    expect(await kindsOf(id)).toEqual(['payoff']);
+    await expectBooksToBalance(service.context);
   });
 
   it('counts on its own date, also in the past, unless money or a change of the plan is later', async () => {

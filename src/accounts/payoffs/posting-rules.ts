@@ -224,13 +224,13 @@ export function payoffUndone(
 
 const UNDO_REASON = 'the sum paid fell below the price of the early payoff';
 
-type MadeMove = {
+interface MadeMove {
   day: PlainDate;
   actor: Actor;
   paidMinor: Minor;
   change: Omit<Partial<NewPlanChange>, 'id' | 'body' | 'before' | 'after'> &
     Pick<NewPlanChange, 'kind'> & { id: number | undefined; body?: unknown };
-};
+}
 
 /** @param original - the original terms before the move. */
 function loweredPrice(

@@ -1,11 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PROPERTY_RUNS } from '../../../test/support/property-runs.ts';
+import { MAX_RUNS } from '../../catalogue/pay-plans/rules.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import { changedPlan } from '../plan-changes/rules.ts';
 import { scheduleItems, type Terms, totalOf } from '../schedule/rules.ts';
 import { ACCOUNT_STATUSES } from '../status/rules.ts';
-import { earnedPayoff, type PayoffOffer, type PayoffSituation, payoffOffer } from './rules.ts';
+import {
+  earnedPayoff,
+  offerOn as offerFor,
+  type PayoffOffer,
+  type PayoffSituation,
+  payoffOffer,
+} from './rules.ts';
 
 const day = (text: string) => text as PlainDate;
 
@@ -74,6 +81,23 @@ describe('the offer of an early payoff', () => {
   it('is made to active, suspended and defaulted accounts only', () => {
     const offered = ACCOUNT_STATUSES.filter((status) => offerOn('2024-09-30', 900n, { status }) > 0n);
     expect(offered).toEqual(['active', 'suspended', 'defaulted']);
+  });
+
+  it('is not made if the schedule would have too many runs', () => {
+    const runs = Array.from({ length: MAX_RUNS }, (_, i) => ({
+      ...{ anchor: day('2024-02-01'), unit: 'day' as const, every: 1, place: 2 * i, count: 1 },
+      amountMinor: BigInt(100 + (i % 2)),
+    }));
+    const last = { ...runs.at(-1), count: 2 } as (typeof runs)[number];
+    const terms = { ...MONTHLY, runs: [...runs.slice(0, -1), last] };
+    const offerOf = (basisPoints: number) =>
+      offerFor(
+        { ...TEN_PER_CENT, basisPoints },
+        { terms, status: 'active', paidBeforeMinor: 100n, latestDate: null },
+        day('2024-02-01'),
+      );
+    expect(offerOf(1)).toBe('too_many_runs');
+    expect(offerOf(1_000)).toMatchObject({ discountMinor: 2_512n });
   });
 
   it('agrees with the sum of the unpaid parts of the items after the day', () => {
