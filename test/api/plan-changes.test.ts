@@ -836,6 +836,34 @@ describe('each kind of change', () => {
   });
 });
 
+describe('a price rise after a revision to one small instalment', () => {
+  it('appends the instalment that was computed from the count', async () => {
+    const plan = {
+      name: 'Rounded',
+      price: 600,
+      deposit: 100,
+      instalmentCount: 5,
+      roundingUnit: 50,
+      frequency: 'weekly',
+    };
+    const { id: payplanId } = await dataOf(service.call('POST', '/payplans', plan), 201);
+    const { id } = await newAccount(service, { payplanId });
+    await change(id, { kind: 'discount', amount: 499 });
+    await change(id, {
+      kind: 'revision',
+      firstDueDate: '2027-01-04',
+      instalmentCount: 1,
+      frequency: 'monthly',
+    });
+    const { after } = await show(id, { kind: 'price_rise', amount: 100 });
+    const instalments = (after.runs as Data[]).map(({ count, amount }) => [count, amount]);
+    expect(instalments).toEqual([
+      [1, 1],
+      [2, 50],
+    ]);
+  });
+});
+
 describe('a series of changes', () => {
   it('undone newest first leads back to the original schedule', async () => {
     const { id } = await earlier();

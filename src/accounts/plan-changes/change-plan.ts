@@ -1,4 +1,4 @@
-import { shapeOf } from '../../catalogue/pay-plans/rules.ts';
+import { instalmentsShare, roundedUp, shapeOf } from '../../catalogue/pay-plans/rules.ts';
 import { findPayPlanRow, type PayPlanRow } from '../../catalogue/pay-plans/store.ts';
 import { auditRow, event } from '../../changes/events/change-rules.ts';
 import { type Actor, amountOf, type Context, type Currency, readAmount, today } from '../../core/context.ts';
@@ -19,6 +19,7 @@ import { post } from '../ledger/commands.ts';
 import type { AccountRow } from '../ledger/rules.ts';
 import { lockAccounts } from '../ledger/store.ts';
 import {
+  completionDate,
   firstInstalmentDate,
   instalmentDateFrom,
   itemsWithin,
@@ -236,14 +237,15 @@ async function effectOfChange(
   const soldPlan = await findPayPlanRow(tx, account.payplan_id);
   if (!soldPlan) throw new Error(`The pay plan ${account.payplan_id} does not exist.`);
   const { rounding_minor: rounding } = soldPlan;
+  const roundingMinor = rounding === null ? readAmount(1, currency) : BigInt(rounding);
   const original = originalTerms(inEffect.map(readTerms)).terms ?? present;
   const situation = {
     terms: present,
     originalTerms: original,
     paidMinor: BigInt(account.paid_minor),
     day,
-    roundingMinor: rounding === null ? readAmount(1, currency) : BigInt(rounding),
-    ...agreedTerms(inEffect, account, soldPlan, currency),
+    roundingMinor,
+    ...agreedTerms(inEffect, account, { plan: soldPlan, currency, roundingMinor }),
     decimals: currency.decimals,
   };
   const result = changedPlan(situation, change);
@@ -304,15 +306,23 @@ const DAYS_OF_LIMIT = 365;
 function agreedTerms(
   inEffect: readonly PlanChangeRow[],
   account: AccountRow,
-  plan: PayPlanRow,
-  currency: Currency,
+  { plan, currency, roundingMinor }: { plan: PayPlanRow; currency: Currency; roundingMinor: Minor },
 ): Pick<PlanSituation, 'monthsWithoutDues' | 'instalmentMinor'> {
   const newest = inEffect.findLast(({ kind }) => kind === 'revision' || kind === 'sale_correction');
   if (newest?.kind === 'revision') {
-    const { monthsWithoutDues = [], instalmentAmount, firstDueDate: from, harvest } = newest.body;
-    const [first] = from ? itemsWithin(termsOf(newest.after), { from, to: from }) : [];
+    const { monthsWithoutDues = [], instalmentAmount, instalmentCount = 1, harvest } = newest.body;
+    const terms = termsOf(newest.after);
+    const [first, second] = itemsWithin(terms, {
+      from: newest.body.firstDueDate ?? newest.effective_on,
+      to: completionDate(terms),
+    });
+    // The only instalment is a rest, which can be less than the instalment that was computed from the count.
+    const computedMinor =
+      first && !second
+        ? roundedUp(instalmentsShare(first.amountMinor, instalmentCount), roundingMinor)
+        : first?.amountMinor;
     const givenMinor =
-      instalmentAmount === undefined ? first?.amountMinor : readAmount(instalmentAmount, currency);
+      instalmentAmount === undefined ? computedMinor : readAmount(instalmentAmount, currency);
     return { monthsWithoutDues, instalmentMinor: harvest ? undefined : givenMinor };
   }
   const sold = termsOf(newest?.after ?? inEffect[0]?.before ?? account);
