@@ -474,6 +474,25 @@ describe('a payoff', () => {
     await expectBooksToBalance(service.context);
   });
 
+  it('leaves the original terms of an account whose instalments were deferred', async () => {
+    const { id } = await account({}, { activationDate: '2026-10-05' });
+    await pay(service, id, 100, { paymentDate: '2026-10-12' });
+    await change(id, { kind: 'deferral', from: '2026-11-09', periods: 4, arrears: 'behind' });
+    const before = await accountNow(service, id);
+    expect(before).toMatchObject({ nextDueDate: '2026-12-07', originalTerms: { daysPastDue: 14 } });
+    const { id: paymentId } = await pay(service, id, 810);
+    const payoff = { status: 'completed', total: 910, nextDueDate: null, originalTerms: null };
+    expect(await accountNow(service, id)).toMatchObject({ ...payoff, restructured: before.restructured });
+    await expectBooksToBalance(service.context);
+    await reverse(service, paymentId);
+    const { nextDueDate, originalTerms, restructured, total } = await accountNow(service, id);
+    expect({ nextDueDate, originalTerms, restructured, total }).toEqual({
+      ...{ nextDueDate: before.nextDueDate, originalTerms: before.originalTerms },
+      ...{ restructured: before.restructured, total: 1_000 },
+    });
+    await expectBooksToBalance(service.context);
+  });
+
   it('cannot be undone by hand', async () => {
     const { id } = await account();
     await pay(service, id, 900);
