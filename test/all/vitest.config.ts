@@ -16,7 +16,7 @@ const EMBEDDED_ONLY = [
   'test/api/{account-statement-example,compression,connections,event-catalogue,lost-notifications-books}.test.ts',
   'test/api/{provider-time-zones,spreadsheet-imports,start-page,stopping,typed-references}.test.ts',
   'test/api/{bulk,sign-in}.timing.test.ts',
-  'test/acceptance/{demo-company,deploy,docs-page,embedded-postgres,import-kill,kill,killed-run,npm-start,payment-requests,pooler}.test.ts',
+  'test/acceptance/{bulk-deferral-kill,demo-company,deploy,docs-page,embedded-postgres,import-kill,kill,killed-run,npm-start,payment-requests,pooler}.test.ts',
   'test/acceptance/{portfolio-round-trip,provider-statements,readme-walk,replica,simulate,simulate-provider}.test.ts',
   'test/acceptance/{settings-and-commands,start,upgrade}.test.ts',
   'test/{client,console}/**',

@@ -1,7 +1,9 @@
 import { sql } from 'kysely';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { queueUnfinishedBulkDeferrals } from '../../src/accounts/bulk-deferrals/commands.ts';
+import { insertBulkDeferral } from '../../src/accounts/bulk-deferrals/store.ts';
 import { workOnBulkDeferral } from '../../src/accounts/bulk-deferrals/work-on-bulk-deferral.ts';
+import { inTransaction } from '../../src/core/database/transactions.ts';
 import type { PlainDate } from '../../src/core/values/dates.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
@@ -153,6 +155,7 @@ describe('the preview of a bulk deferral', () => {
     const { filter, ids } = await region(3);
     const [first = 0, second = 0, third = 0] = ids;
     await move(service, first, 'suspended');
+    await dataOf(service.call('PUT', `/accounts/${third}`, { metadata: { crop: 'maize' } }));
     await pay(service, second, 10_000);
     const selected = async (more: object) => {
       const { id } = await preview({ ...filter, ...more });
@@ -162,6 +165,11 @@ describe('the preview of a bulk deferral', () => {
     expect(await selected({ status: { eq: 'active' }, balance: { gte: TOTAL } })).toEqual([third]);
     expect(await selected({ productId: { eq: 1 }, payplanId: { in: [2, 3] } })).toEqual(ids);
     expect(await selected({ employeeId: { isnull: true } })).toEqual(ids);
+    expect(await selected({ metadata: { crop: 'maize' } })).toEqual([third]);
+    expect(await selected({ status: { nin: ['suspended'] }, daysPastDue: { lte: 0 } })).toEqual([
+      second,
+      third,
+    ]);
     expect(await selected({ paid: { gt: 0 }, nextDueDate: { gt: DAY } })).toEqual([second]);
   });
 
@@ -203,6 +211,33 @@ describe('the preview of a bulk deferral', () => {
     await newAccount(service);
     expect(wrongFields(await post('', sent))).toEqual(fields);
   });
+
+  it('is not stored if the filter selects more accounts than are possible', async () => {
+    await region(2);
+    const { db } = service.context;
+    const before = await countOf('bulk_deferrals');
+    const stored = await inTransaction(db, (tx) =>
+      insertBulkDeferral(
+        tx,
+        {
+          filter: {},
+          body: { kind: 'deferral', ...DEFERRAL, from: DAY },
+          day: DAY,
+          caller: { userId: 1, apiKeyId: null },
+        },
+        { filters: [], metadata: undefined, customerMetadata: { region: `region ${regions}` } },
+        1,
+      ),
+    );
+    expect(stored).toEqual({ id: null, count: 2 });
+    expect(await countOf('bulk_deferrals')).toBe(before);
+  });
+
+  async function countOf(table: string): Promise<number> {
+    const { rows } = await sql<{ count: number }>`
+      select count(*)::int as count from ${sql.table(table)}`.execute(service.context.db);
+    return rows[0]?.count ?? 0;
+  }
 
   it('can be confirmed only on its day, and is deleted after it, with its totals kept', async () => {
     const { filter, ids } = await region(2);

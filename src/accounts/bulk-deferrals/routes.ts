@@ -32,7 +32,7 @@ export function bulkDeferralRoutes(api: Api, context: Context): void {
         operationId: 'prepareBulkDeferral',
         summary: 'Preview the deferral of many accounts',
         description:
-          'Stores the accounts that the filter selects, at most 50,000, so that later changes select no others. A job then computes what the ' +
+          'Stores the accounts that the filter selects, at most 20,000, so that later changes select no others. A job then computes what the ' +
           'deferral would do: the status is `previewing`, and then `draft`. No account is changed before the draft is confirmed.',
         body: NewBulkDeferral,
         response: { 201: Envelope(BulkDeferralWithProblems, 'Preview started.') },

@@ -23,7 +23,7 @@ const FILTERED = [
 ];
 export const FILTER_FIELDS = accountList.fields.filter(({ name }) => FILTERED.includes(name));
 
-export const MAX_ACCOUNTS = 50_000;
+export const MAX_ACCOUNTS = 20_000;
 
 const { from, periods, days, reasonCode } = NewPlanChange.properties;
 
