@@ -5,6 +5,10 @@
  *   npm run build && node bench/studies/bulk-deferral.mjs [--accounts=10000] [--rate=50]
  *
  * BENCH_DATABASE_URL: as for bench/lib/load.mjs.
+ *
+ * Results on 2026-12-01 with 10,000 accounts: PostgreSQL 15 on two cores that other programs also used (load 7 to 10), so only the
+ * comparison with the times before it says something. The deferral took 319 s, its undo 197 s, and the preview 13 s. No payment failed.
+ * Payments took 37 ms (p99 271, max 544) before it, 61 ms (p99 343, max 705) during it, and p99 368 ms on the accounts being deferred.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
