@@ -18,6 +18,12 @@ export const payPlans = {
   'payPlans.price.hint': 'Includes the deposit. The last instalment takes the rest.',
   'payPlans.count.hint': 'The amounts are rounded up, so there can be fewer instalments.',
   'payPlans.rounding.hint': 'Instalments are multiples of this amount. If empty: {amount}.',
+  'payPlans.payoff': 'Discount for an early payoff (%)',
+  'payPlans.payoff.hint':
+    'Of the instalments that are not due yet, if a customer pays everything at once. If empty: none.',
+  'payPlans.payoff.until': 'Last day of the offer',
+  'payPlans.payoff.until.hint': 'If empty: the offer has no end.',
+  'payPlans.payoff.minDues': 'Instalments that must be left',
   'field.graceDays': 'Days of grace',
   'field.instalmentAmount': 'Instalment',
   'field.instalmentCount': 'Number of instalments',

@@ -18,6 +18,12 @@ export const payPlans: Record<keyof typeof en, string> = {
   'payPlans.price.hint': 'Pamoja na malipo ya awali. Awamu ya mwisho huchukua kinachobaki.',
   'payPlans.count.hint': 'Kiasi hupandishwa hadi namba kamili, kwa hivyo awamu zinaweza kuwa chache zaidi.',
   'payPlans.rounding.hint': 'Kila awamu hugawanyika kwa kiasi hiki. Ikiachwa wazi: {amount}.',
+  'payPlans.payoff': 'Punguzo la kumaliza deni mapema (%)',
+  'payPlans.payoff.hint':
+    'La awamu ambazo hazijafika tarehe, mteja akilipa yote kwa mara moja. Ukiacha wazi: hakuna.',
+  'payPlans.payoff.until': 'Siku ya mwisho ya ofa',
+  'payPlans.payoff.until.hint': 'Ukiacha wazi: ofa haina mwisho.',
+  'payPlans.payoff.minDues': 'Idadi ya awamu zinazopaswa kubaki',
   'field.graceDays': 'Siku za neema',
   'field.instalmentAmount': 'Kiasi cha awamu',
   'field.instalmentCount': 'Idadi ya awamu',

@@ -64,7 +64,7 @@ function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
   const { account, expectsPayments, schedule, quote, sentence, payments, invoices, paymentRequests } =
     overview;
   const { language, sentence: ofCustomer } = quote.explanation;
-  const [opened, setOpened] = useState<'payment' | 'plan' | 'refund' | 'transfer' | Move>();
+  const [opened, setOpened] = useState<'payment' | 'payoff' | 'plan' | 'refund' | 'transfer' | Move>();
   const close = () => setOpened(undefined);
   const { restructured } = account;
   const sharing = useSharingAccount(account.id);
@@ -154,14 +154,24 @@ function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
         }
         side={
           <>
-            <QuotePanel ofToday={quote} />
+            <QuotePanel
+              ofToday={quote}
+              onPay={may('payments:record') ? () => setOpened('payoff') : undefined}
+            />
             <AccountFacts account={account} />
             {invoices && <Invoices account={account} latest={invoices} />}
           </>
         }
       />
       {sharing.dialog}
-      {opened === 'payment' && <PaymentDialog account={account} onClose={close} />}
+      {(opened === 'payment' || opened === 'payoff') && (
+        <PaymentDialog
+          account={account}
+          payoff={quote.earlyPayoff?.amount ?? account.balance}
+          isPayoff={opened === 'payoff'}
+          onClose={close}
+        />
+      )}
       {opened === 'plan' && (
         <Suspense>
           <ChangePlanDialog account={account} nextUpcoming={nextUpcomingOf(schedule)} onClose={close} />

@@ -14,10 +14,14 @@ import { printReceipt } from '../shared/receipt.ts';
 
 interface PaymentDialogProps {
   account: Schemas['Account'];
+  /** What pays everything off today, with the discount for an early payoff. */
+  payoff: number;
+  /** Whether the form starts with this amount. */
+  isPayoff: boolean;
   onClose(): void;
 }
 
-export function PaymentDialog({ account, onClose }: PaymentDialogProps) {
+export function PaymentDialog({ account, payoff, isPayoff, onClose }: PaymentDialogProps) {
   const isAboveCeiling = useRef(false);
   const record = useWrite('post', '/api/payments', {
     onAnswer: ({ warnings }) => {
@@ -27,7 +31,7 @@ export function PaymentDialog({ account, onClose }: PaymentDialogProps) {
   const { today } = settings();
   const { methods, earliest } = useRecordableMethods();
   const last = methods.some(({ id }) => String(id) === lastMethod()) ? lastMethod() : '';
-  const [amount, setAmount] = useState('');
+  const [amount, setAmount] = useState(isPayoff ? String(payoff) : '');
   const { found, confirm, bodyOf } = useConfirmation(record);
   return (
     <FormDialog
@@ -66,7 +70,9 @@ export function PaymentDialog({ account, onClose }: PaymentDialogProps) {
         min={format.smallestAmount()}
         value={amount}
         onChange={(event) => setAmount(event.target.value)}
-        hint={<Suggestions account={account} onChoose={(chosen) => setAmount(String(chosen))} />}
+        hint={
+          <Suggestions account={account} payoff={payoff} onChoose={(chosen) => setAmount(String(chosen))} />
+        }
         required
         isFirst
       />
@@ -86,12 +92,15 @@ export function PaymentDialog({ account, onClose }: PaymentDialogProps) {
 }
 
 /** Buttons for the amounts that customers often pay. */
-function Suggestions({ account, onChoose }: { account: Schemas['Account']; onChoose(amount: number): void }) {
-  const { arrears, nextDueAmount, balance } = account;
+function Suggestions({
+  account: { arrears, nextDueAmount },
+  payoff,
+  onChoose,
+}: Pick<PaymentDialogProps, 'account' | 'payoff'> & { onChoose(amount: number): void }) {
   const all = [
     { key: 'due', amount: arrears },
     { key: 'next', amount: nextDueAmount ?? 0 },
-    { key: 'all', amount: balance },
+    { key: 'all', amount: payoff },
   ] as const;
   const shown = all.filter(
     ({ amount }, at) => amount > 0 && all.findIndex((other) => other.amount === amount) === at,

@@ -3,11 +3,18 @@ import { api, KEEPS_LAST } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { format, t } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
 import { Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { Facts, Panel } from '../../ui/panel.tsx';
 
-/** Shows what the customer must pay to be up to date on a day. */
-export function QuotePanel({ ofToday }: { ofToday: Schemas['Quote'] }) {
+interface QuotePanelProps {
+  ofToday: Schemas['Quote'];
+  /** Opens the form to record the early payoff. Undefined if the user may not record payments. */
+  onPay: (() => void) | undefined;
+}
+
+/** Shows what the customer must pay to be up to date on a day, and to pay everything off early. */
+export function QuotePanel({ ofToday, onPay }: QuotePanelProps) {
   const id = useId();
   const [chosen, setDate] = useState<string>();
   const date = chosen ?? ofToday.date;
@@ -45,9 +52,35 @@ export function QuotePanel({ ofToday }: { ofToday: Schemas['Quote'] }) {
                 [t('account.quote.settlement'), format.money(data.settlement)],
               ]}
             />
+            {data.earlyPayoff && (
+              <EarlyPayoff quote={data} offer={data.earlyPayoff} onPay={isOther ? undefined : onPay} />
+            )}
           </>
         )}
       </Loaded>
     </Panel>
+  );
+}
+
+interface EarlyPayoffProps {
+  quote: Schemas['Quote'];
+  offer: NonNullable<Schemas['Quote']['earlyPayoff']>;
+  onPay: QuotePanelProps['onPay'];
+}
+
+function EarlyPayoff({ quote, offer: { amount, until }, onPay }: EarlyPayoffProps) {
+  const sum = format.money(amount);
+  return (
+    <>
+      <p>
+        {t('account.payoff', {
+          date: format.dayAndMonth(quote.date),
+          amount: sum,
+          balance: format.money(quote.settlement),
+        })}{' '}
+        {until !== null && t('account.payoff.until', { date: format.date(until) })}
+      </p>
+      {onPay && <Button onClick={onPay}>{t('account.payoff.pay', { amount: sum })}</Button>}
+    </>
   );
 }

@@ -5,6 +5,7 @@ import { format, t } from '../../i18n/index.ts';
 import { AmountField, CheckField, type FormValues, SelectField, TextField } from '../../ui/form.tsx';
 import { FormDialog } from '../shared/form-dialog.tsx';
 import { RhythmFields, readRhythm, useHarvest } from '../shared/plan-fields.tsx';
+import { EarlyPayoffFields, readEarlyPayoff } from './early-payoff-fields.tsx';
 
 type NewPayPlan = Schemas['NewPayPlan'];
 
@@ -98,6 +99,7 @@ export function NewPlanDialog({ products, onClose }: { products: Schemas['Produc
         required
       />
       <CheckField label={t('payPlans.autoSuspend')} name="autoSuspend" defaultChecked />
+      <EarlyPayoffFields initial={null} />
     </FormDialog>
   );
 }
@@ -115,5 +117,6 @@ function readTerms(values: FormValues, kind: Kind): NewPayPlan {
     ...(roundingUnit !== undefined && { roundingUnit: Number(roundingUnit) }),
     graceDays: values.number('graceDays'),
     autoSuspend: values.isChecked('autoSuspend'),
+    earlyPayoff: readEarlyPayoff(values),
   };
 }

@@ -12,6 +12,7 @@ import { LatestVersion } from '../shared/latest-version.tsx';
 import { ResourcePage, useList } from '../shared/list.tsx';
 import { FREQUENCIES } from '../shared/plan-fields.tsx';
 import { describePlanInstalments } from '../shared/plan-terms.ts';
+import { EarlyPayoffFields, readEarlyPayoff } from './early-payoff-fields.tsx';
 import { NewPlanDialog } from './new-plan-dialog.tsx';
 
 type PayPlan = Schemas['PayPlan'];
@@ -92,6 +93,7 @@ function PlanDialog({ plan, etag, productName, onClose }: PlanDialogProps) {
             name: values.text('name'),
             active: values.isChecked('active'),
             autoSuspend: values.isChecked('autoSuspend'),
+            earlyPayoff: readEarlyPayoff(values),
           },
         })
       }
@@ -114,6 +116,7 @@ function PlanDialog({ plan, etag, productName, onClose }: PlanDialogProps) {
         isFirst
       />
       <CheckField label={t('payPlans.autoSuspend')} name="autoSuspend" defaultChecked={plan.autoSuspend} />
+      <EarlyPayoffFields initial={plan.earlyPayoff} />
       <CheckField label={t('payPlans.active')} name="active" defaultChecked={plan.active} />
     </FormDialog>
   );
