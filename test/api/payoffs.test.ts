@@ -393,7 +393,7 @@ describe('money that earns a payoff', () => {
     await expectBooksToBalance(service.context);
   });
 
-  it('counts on its own date, also in the past, unless money or a change of the plan is later', async () => {
+  it('counts on the latest date with money, also in the past, unless a change of the plan is later', async () => {
     const { id } = await account({}, { activationDate: '2026-10-05' });
     await pay(service, id, 300, { paymentDate: '2026-10-20' });
     // Three instalments are due up to 26 October: 300 is paid, 700 is left, 70 is offered.
@@ -404,6 +404,10 @@ describe('money that earns a payoff', () => {
     await pay(service, later, 300, { paymentDate: '2026-10-27' });
     await pay(service, later, 630, { paymentDate: '2026-10-26' });
     expect(await accountNow(service, later)).toMatchObject({ status: 'active', total: 1_000 });
+    // 667 before 27 October leave 333, so 33 is offered on that day.
+    await pay(service, later, 37, { paymentDate: '2026-10-25' });
+    expect(await accountNow(service, later)).toMatchObject({ status: 'completed', total: 967, credit: 0 });
+    expect(await changesOf(later)).toMatchObject([{ kind: 'payoff', effectiveOn: '2026-10-27' }]);
     const { id: changed } = await account({}, { activationDate: '2026-10-05' });
     await change(changed, { kind: 'deferral', from: '2026-11-16', periods: 1 });
     await pay(service, changed, 960, { paymentDate: '2026-10-26' });

@@ -7,7 +7,7 @@ import { changePlan } from '../../src/accounts/plan-changes/change-plan.ts';
 import { type Terms, termsOf, totalOf } from '../../src/accounts/schedule/rules.ts';
 import { totalOn } from '../../src/accounts/schedule/store.ts';
 import { getAccountRow } from '../../src/accounts/store.ts';
-import { addDays, type PlainDate } from '../../src/core/values/dates.ts';
+import { addDays, later, type PlainDate } from '../../src/core/values/dates.ts';
 import { unassignPayment } from '../../src/payments/assign-payment.ts';
 import { correctAmount } from '../../src/payments/correct-amount.ts';
 import { reversePayment } from '../../src/payments/reverse-payment.ts';
@@ -135,7 +135,7 @@ class Model {
       ...this.changes.map(({ from }) => from),
       this.latestUndo,
     ];
-    if (before < deposit || dates.some((date) => date > day)) return 0;
+    if (day < START || before < deposit || dates.some((date) => date > day)) return 0;
     let covered = before - deposit;
     const unpaid = this.dues()
       .map(({ date, amount }) => {
@@ -151,9 +151,10 @@ class Model {
 
   arrives(one: Money, isActive: boolean): void {
     this.money.push(one);
-    const discount = isActive ? this.offer(one.date) : 0;
-    if (discount === 0 || this.sum((date) => date <= one.date) < this.total - discount) return;
-    this.changes.push({ kind: 'payoff', amount: discount, from: one.date });
+    const day = this.money.map(({ date }) => date).reduce(later);
+    const discount = isActive ? this.offer(day) : 0;
+    if (discount === 0 || this.sum() < this.total - discount) return;
+    this.changes.push({ kind: 'payoff', amount: discount, from: day });
     this.payoffs += 1;
   }
 

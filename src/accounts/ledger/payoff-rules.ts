@@ -17,11 +17,11 @@ export function postWithPayoffs(running: RunningBooks, event: MoneyEvent): AppEr
     const amountMinor = movement.kind === 'money_in' ? movement.amountMinor : -movement.amountMinor;
     const now = withMoney(facts, event, amountMinor);
     const { account, paidMinor } = present(running, accountId);
-    const { valueDate: day, actor } = event;
-    const payoff = amountMinor > 0n ? payoffEarned(account, now, { day, actor, paidMinor }) : undefined;
+    const { actor } = event;
+    const payoff = amountMinor > 0n ? payoffEarned(account, now, { actor, paidMinor }) : undefined;
     // The account is completed, so it has no offer any more.
     running.payoffs.set(accountId, payoff ? { ...now, offer: undefined } : now);
-    if (payoff) postMoves(running, actor, day, [payoff]);
+    if (payoff) postMoves(running, actor, payoff.day, [payoff]);
   }
   return undefined;
 }

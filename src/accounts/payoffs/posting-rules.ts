@@ -81,6 +81,8 @@ type LaterChange = UndoableChange &
 /** The columns that a payoff or its undo sets, and the row of the change. */
 export interface PlanMove {
   account: AccountRow;
+  /** The day of the change. */
+  day: PlainDate;
   changeId: number;
   byMinor: Minor;
   change: NewPlanChange;
@@ -149,17 +151,24 @@ export function payoffShown(
   const offered = offerOn(facts.offer, situation, day);
   if (typeof offered === 'string') return offered;
   const { discountMinor, unpaidDues } = offered;
-  const amountMinor = maxMinor(totalOf(situation.terms) - discountMinor - paidMinor, 0n);
+  // At least the smallest amount, because a discount of the price alone earns no payoff.
+  const amountMinor = maxMinor(totalOf(situation.terms) - discountMinor - paidMinor, 1n);
   return { amountMinor, discountMinor, until: facts.offer.until, unpaidDues };
 }
 
-/** The payoff that money of a day has earned. Undefined if it has earned none. */
+/**
+ * The payoff that new money has earned: on the latest day with money, which can be later than that of the new money. Undefined if it has
+ * earned none.
+ * @param facts - with the new money.
+ */
 export function payoffEarned(
   account: AccountRow,
   { offer, money, latestChange, ...facts }: PayoffFacts,
-  { day, actor, paidMinor }: { day: PlainDate; actor: Actor; paidMinor: Minor },
+  { actor, paidMinor }: { actor: Actor; paidMinor: Minor },
 ): PlanMove | undefined {
-  if (!offer || facts.inEffect) return undefined;
+  const days = [...money.keys()];
+  if (!offer || facts.inEffect || days.length === 0) return undefined;
+  const day = days.reduce(later);
   const { situation, paidMinor: upToDayMinor } = situationOn(account, { money, latestChange }, day);
   const discountMinor = earnedPayoff(offer, situation, { day, paidMinor: upToDayMinor });
   if (discountMinor === 0n) return undefined;
@@ -273,6 +282,7 @@ function planMove(
   const named = { account_id: accountId, version, effective_on: day };
   const made = { kind, changeId, planVersion: version };
   return {
+    day,
     account,
     changeId,
     byMinor,

@@ -42,7 +42,7 @@ export const NO_PAYOFF_REASONS = [
   'not_offered',
   /** The last day of the offer is before the day. */
   'ended',
-  /** The account is not active, suspended or defaulted. */
+  /** The account is not active, suspended or defaulted, or it was activated after the day. */
   'status',
   'deposit_unpaid',
   /** Money or a change of the plan is dated after the day. */
@@ -69,7 +69,7 @@ export function offerOn(
   day: PlainDate,
 ): OfferOfDay | NoPayoffReason {
   if (until !== null && compareDates(day, until) > 0) return 'ended';
-  if (!isStatusIn(status, 'offersPayoff')) return 'status';
+  if (!isStatusIn(status, 'offersPayoff') || compareDates(day, terms.activationDate) < 0) return 'status';
   if (paidBeforeMinor < terms.depositMinor) return 'deposit_unpaid';
   if (latestDate !== null && compareDates(latestDate, day) > 0) return 'later_entries';
   const unpaidDues = itemCount(terms) - Math.max(itemsCovered(terms, paidBeforeMinor), itemsBy(terms, day));
