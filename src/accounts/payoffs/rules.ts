@@ -2,15 +2,7 @@ import { MAX_RUNS, WHOLE_SHARE } from '../../catalogue/pay-plans/rules.ts';
 import type { AccountStatus } from '../../core/database/tables.ts';
 import { compareDates, type PlainDate } from '../../core/values/dates.ts';
 import { type Minor, maxMinor } from '../../core/values/money.ts';
-import {
-  dueBy,
-  itemCount,
-  itemsBy,
-  itemsCovered,
-  type Terms,
-  totalOf,
-  withLowerPrice,
-} from '../schedule/rules.ts';
+import { dueBy, duesOf, itemCount, itemsBy, itemsCovered, type Terms, totalOf } from '../schedule/rules.ts';
 import { isStatusIn } from '../status/rules.ts';
 
 // A pay plan can offer a discount to a customer who pays all that is left on one day. The offer counts only money dated before this day,
@@ -51,7 +43,7 @@ export const NO_PAYOFF_REASONS = [
   'too_few_dues',
   /** The discount would be below the rounding unit. */
   'too_small',
-  /** The schedule has as many runs as an account can store, and the discount would add one. */
+  /** The schedule has as many runs as an account can store, and the discount could add one. */
   'too_many_runs',
 ] as const;
 export type NoPayoffReason = (typeof NO_PAYOFF_REASONS)[number];
@@ -78,8 +70,8 @@ export function offerOn(
   const wholeUnits = (unpaidMinor * BigInt(basisPoints)) / (BigInt(WHOLE_SHARE) * roundingMinor);
   const discountMinor = wholeUnits * roundingMinor;
   if (discountMinor === 0n) return 'too_small';
-  const { runs = [] } = withLowerPrice(terms, discountMinor);
-  return runs.length > MAX_RUNS ? 'too_many_runs' : { discountMinor, unpaidDues };
+  // What is cut off the end, also by later corrections of the price, adds at most one run.
+  return duesOf(terms).length + 1 > MAX_RUNS ? 'too_many_runs' : { discountMinor, unpaidDues };
 }
 
 /** The discount for an account that pays all that is left on a day. 0 if none is offered. */
