@@ -9,7 +9,7 @@ alter table pay_plans
   add column payoff_min_dues integer,
   add constraint pay_plans_payoff_check check (
     num_nonnulls(payoff_basis_points, payoff_until, payoff_min_dues) = 0
-    or (payoff_basis_points between 1 and 10000 and payoff_min_dues between 1 and 10000) is true
+    or (payoff_basis_points between 1 and 9999 and payoff_min_dues between 1 and 10000) is true
   ) not valid;
 
 -- An earlier version posts money without the discount, and does not undo an early payoff when a payment is reversed.

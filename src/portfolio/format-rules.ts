@@ -1,6 +1,6 @@
 import { ACCOUNT_STATUSES, needsReason } from '../accounts/status/rules.ts';
 import { employeeFields } from '../catalogue/employees/schema.ts';
-import { WHOLE_SHARE } from '../catalogue/pay-plans/rules.ts';
+import { MAX_PAYOFF_BASIS_POINTS } from '../catalogue/pay-plans/rules.ts';
 import { FREQUENCIES, MAX_INSTALMENTS } from '../catalogue/pay-plans/schema.ts';
 import { productFields } from '../catalogue/products/schema.ts';
 import { columnOf, type DeclaredField, type DeclaredFields, isRequired } from '../core/declared-fields.ts';
@@ -270,7 +270,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
       ),
       optional(
         'payoff_basis_points',
-        { kind: 'count', min: 1, max: WHOLE_SHARE },
+        { kind: 'count', min: 1, max: MAX_PAYOFF_BASIS_POINTS },
         'For a plan that offers a discount to a customer who pays all that is left on one day: the part of the unpaid instalments after this day, in basis points. Empty: no discount.',
       ),
       optional('payoff_until', date, 'The last day of this offer. Empty: it has no end.'),

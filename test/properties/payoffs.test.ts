@@ -42,7 +42,7 @@ const PLANS: Plan[] = [
     minDues: 3,
     unit: 500,
   },
-  { deposit: 2_000, dues: Array(12).fill(333), days: 1, basisPoints: 10_000, minDues: 1, unit: 100 },
+  { deposit: 2_000, dues: Array(12).fill(333), days: 1, basisPoints: 9_999, minDues: 1, unit: 100 },
 ];
 
 beforeAll(async () => {

@@ -54,20 +54,21 @@ function readPayoffs(
   accounts: ReadonlyMap<number, LockedAccount>,
   events: readonly MoneyEvent[],
 ) {
-  const near = [...accounts.values()].filter((account) => {
-    const movements = events.flatMap((event) =>
-      event.movements.filter(({ accountId }) => accountId === account.id),
-    );
-    const sums = movements.flatMap(({ movement }) =>
-      'amountMinor' in movement
-        ? movement.kind === 'money_in'
-          ? movement.amountMinor
-          : -movement.amountMinor
-        : [],
-    );
-    const sum = (amounts: readonly Minor[]) => amounts.reduce((all, one) => all + one, 0n);
-    const inMinor = sum(sums.filter((one) => one > 0n));
-    return (inMinor > 0n && canEarnPayoff(account, inMinor)) || canLosePayoff(account, sum(sums));
+  const sums = new Map<number, { inMinor: Minor; netMinor: Minor }>();
+  for (const { accountId, movement } of events.flatMap(({ movements }) => movements)) {
+    if (!('amountMinor' in movement)) continue;
+    const isIn = movement.kind === 'money_in';
+    const { inMinor, netMinor } = sums.get(accountId) ?? { inMinor: 0n, netMinor: 0n };
+    sums.set(accountId, {
+      inMinor: isIn ? inMinor + movement.amountMinor : inMinor,
+      netMinor: isIn ? netMinor + movement.amountMinor : netMinor - movement.amountMinor,
+    });
+  }
+  const near = [...sums].flatMap(([id, { inMinor, netMinor }]) => {
+    const account = accounts.get(id);
+    const isNear =
+      account && ((inMinor > 0n && canEarnPayoff(account, inMinor)) || canLosePayoff(account, netMinor));
+    return isNear ? [account] : [];
   });
   return findPayoffFacts(tx, near, currency, {
     paymentIds: events.flatMap(({ paymentId }) => paymentId ?? []),

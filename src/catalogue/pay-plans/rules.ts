@@ -192,6 +192,9 @@ export function harvestColumns(harvest: Harvest | null): HarvestColumns {
   };
 }
 
+/** With the whole, an account could stay completed without money after a reversal. */
+export const MAX_PAYOFF_BASIS_POINTS = WHOLE_SHARE - 1;
+
 /** The discount that a plan offers to a customer who pays all that is left on one day. */
 export interface EarlyPayoff {
   /** The part of the unpaid instalments after the day of the payoff that is discounted. */

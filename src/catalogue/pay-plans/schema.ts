@@ -13,7 +13,7 @@ import {
   Timestamp,
 } from '../../core/http/fields.ts';
 import { defineList } from '../../core/lists/query.ts';
-import { MAX_MONTHS_TO_FIRST_DUE, WHOLE_SHARE } from './rules.ts';
+import { MAX_MONTHS_TO_FIRST_DUE, MAX_PAYOFF_BASIS_POINTS, WHOLE_SHARE } from './rules.ts';
 
 export const FREQUENCIES = ['daily', 'weekly', 'monthly'] as const satisfies Frequency[];
 
@@ -60,7 +60,7 @@ const Harvest = Type.Object(harvestFields(''), { title: 'Harvest' });
 
 const discountBasisPoints = Type.Integer({
   minimum: 1,
-  maximum: WHOLE_SHARE,
+  maximum: MAX_PAYOFF_BASIS_POINTS,
   description:
     'The part of the unpaid instalments due after the day of the payoff that is discounted, in hundredths of a per cent. The discount is rounded down to roundingUnit.',
 });

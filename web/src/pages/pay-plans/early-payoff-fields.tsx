@@ -18,7 +18,7 @@ export function EarlyPayoffFields({ initial }: { initial: Offer }) {
         name="earlyPayoff.discountBasisPoints"
         type="number"
         min={0.01}
-        max={100}
+        max={99.99}
         step="0.01"
         value={discount}
         onChange={({ target }) => setDiscount(target.value)}
