@@ -353,7 +353,6 @@ create table bulk_deferrals (
   constraint bulk_deferrals_started CHECK (((started_at IS NOT NULL) = (status = ANY (ARRAY['running'::bulk_deferral_status, 'done'::bulk_deferral_status, 'undoing'::bulk_deferral_status, 'undone'::bulk_deferral_status])))),
   constraint bulk_deferrals_actor_user_id_fkey FOREIGN KEY (actor_user_id) REFERENCES users(id),
   constraint bulk_deferrals_api_key_id_fkey FOREIGN KEY (api_key_id) REFERENCES api_keys(id),
-  constraint bulk_deferrals_approval_id_fkey FOREIGN KEY (approval_id) REFERENCES approvals(id),
   constraint bulk_deferrals_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
   constraint bulk_deferrals_created_by_key_id_fkey FOREIGN KEY (created_by_key_id) REFERENCES api_keys(id),
   constraint bulk_deferrals_pkey PRIMARY KEY (id)
@@ -2173,7 +2172,7 @@ CREATE OR REPLACE FUNCTION public.oldest_usable_migration()
  RETURNS text
  LANGUAGE sql
  STABLE
-RETURN CASE WHEN (EXISTS (SELECT FROM approvals WHERE (((approvals.action)::text = ANY (ARRAY['start_bulk_deferral'::text, 'undo_bulk_deferral'::text])) AND (approvals.status = 'pending'::approval_status)))) THEN '0116_bulk_deferrals'::text WHEN (EXISTS (SELECT FROM pay_plans WHERE (pay_plans.payoff_basis_points IS NOT NULL))) THEN '0112_early_payoff'::text WHEN (EXISTS (SELECT FROM plan_changes WHERE (plan_changes.kind = 'payoff'::plan_change_kind))) THEN '0112_early_payoff'::text WHEN (EXISTS (SELECT FROM plan_changes)) THEN '0110_original_terms'::text WHEN (EXISTS (SELECT FROM approvals WHERE (((approvals.action)::text = 'change_plan'::text) AND (approvals.status = 'pending'::approval_status)))) THEN '0110_original_terms'::text WHEN ((EXISTS (SELECT FROM accounts WHERE (accounts.run_anchor IS NOT NULL))) OR (EXISTS (SELECT FROM pay_plans WHERE ((pay_plans.price_minor IS NOT NULL) OR (pay_plans.every <> 1) OR (pay_plans.months_without_dues <> '{}'::integer[]))))) THEN '0099_versions_with_runs'::text ELSE '0036_oldest_usable_migration'::text END;
+RETURN COALESCE((SELECT '0116_bulk_deferrals'::text FROM approvals WHERE ((approvals.status = 'pending'::approval_status) AND (approvals.bulk_deferral_id IS NOT NULL)) LIMIT 1), CASE WHEN (EXISTS (SELECT FROM pay_plans WHERE (pay_plans.payoff_basis_points IS NOT NULL))) THEN '0112_early_payoff'::text WHEN (EXISTS (SELECT FROM plan_changes WHERE (plan_changes.kind = 'payoff'::plan_change_kind))) THEN '0112_early_payoff'::text WHEN (EXISTS (SELECT FROM plan_changes)) THEN '0110_original_terms'::text WHEN (EXISTS (SELECT FROM approvals WHERE (((approvals.action)::text = 'change_plan'::text) AND (approvals.status = 'pending'::approval_status)))) THEN '0110_original_terms'::text WHEN ((EXISTS (SELECT FROM accounts WHERE (accounts.run_anchor IS NOT NULL))) OR (EXISTS (SELECT FROM pay_plans WHERE ((pay_plans.price_minor IS NOT NULL) OR (pay_plans.every <> 1) OR (pay_plans.months_without_dues <> '{}'::integer[]))))) THEN '0099_versions_with_runs'::text ELSE '0036_oldest_usable_migration'::text END);
 
 CREATE OR REPLACE FUNCTION public.only_undone_entries_are_deleted()
  RETURNS trigger

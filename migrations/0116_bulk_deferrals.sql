@@ -28,7 +28,8 @@ create table bulk_deferrals (
   -- Who asked for, or approved, the work: the deferral or its undo. The changes of the accounts have the same.
   actor_user_id bigint references users,
   api_key_id bigint references api_keys,
-  approval_id bigint references approvals,
+  -- No foreign key: approvals refer to bulk deferrals, and a backup needs an order of the tables.
+  approval_id bigint,
   undo_reason text,
   -- Why the preview failed.
   failure text,
@@ -94,16 +95,15 @@ alter table approvals
 
 -- An earlier version would take the present terms of an account for its terms on every day, and does not know the actions of requests
 -- for changes of plans.
-create or replace function oldest_usable_migration() returns text language sql stable return case
-  when exists (
-    select from approvals where action::text in ('start_bulk_deferral', 'undo_bulk_deferral') and status = 'pending')
-    then '0116_bulk_deferrals'
-  when exists (select from pay_plans where payoff_basis_points is not null) then '0112_early_payoff'
-  when exists (select from plan_changes where kind = 'payoff') then '0112_early_payoff'
-  when exists (select from plan_changes) then '0110_original_terms'
-  when exists (select from approvals where action::text = 'change_plan' and status = 'pending') then '0110_original_terms'
-  when exists (select from accounts where run_anchor is not null)
-    or exists (select from pay_plans where price_minor is not null or every <> 1 or months_without_dues <> '{}')
-    then '0099_versions_with_runs'
-  else '0036_oldest_usable_migration'
-end;
+create or replace function oldest_usable_migration() returns text language sql stable return coalesce(
+  (select '0116_bulk_deferrals' from approvals where status = 'pending' and bulk_deferral_id is not null limit 1),
+  case
+    when exists (select from pay_plans where payoff_basis_points is not null) then '0112_early_payoff'
+    when exists (select from plan_changes where kind = 'payoff') then '0112_early_payoff'
+    when exists (select from plan_changes) then '0110_original_terms'
+    when exists (select from approvals where action::text = 'change_plan' and status = 'pending') then '0110_original_terms'
+    when exists (select from accounts where run_anchor is not null)
+      or exists (select from pay_plans where price_minor is not null or every <> 1 or months_without_dues <> '{}')
+      then '0099_versions_with_runs'
+    else '0036_oldest_usable_migration'
+  end);

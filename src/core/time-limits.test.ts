@@ -26,6 +26,7 @@ const PROMISED = {
   redisConnectMs: 1_000,
   redisMs: 200,
   bulkSlotMs: 10_000,
+  bulkDeferralTurnMs: 10_000,
   postingMs: 4_000,
   namesMs: 1_500,
   validationMs: 1_500,

@@ -86,6 +86,7 @@ const ORIGINAL_BEFORE = (change: string) => sql`(
   select row_to_json(o) from original_terms o
   where o.account_id = ${sql.ref(`${change}.account_id`)} and o.version = ${sql.ref(`${change}.version`)} - 1)`;
 
+/** The ids are enough for `payoffUndone`: the undo of the payoff, and an undo and a repetition of each later change. */
 async function readFacts(tx: Tx, ids: readonly number[], own: OwnMoney): Promise<FoundFacts[]> {
   const { rows } = await sql<FoundFacts>`
     select a.id, array(

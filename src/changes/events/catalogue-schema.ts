@@ -265,7 +265,7 @@ export const EVENTS = {
     data: ['accountCount'],
   },
   'bulk_deferral.ended': {
-    when: 'The deferral of many accounts ended. Skipped accounts had changed since the preview.',
+    when: 'The deferral of many accounts ended. Skipped accounts had changed since the preview, or could not be changed.',
     data: ['changedCount', 'skippedCount'],
   },
   'bulk_deferral.undo_started': {
@@ -273,7 +273,7 @@ export const EVENTS = {
     data: ['accountCount'],
   },
   'bulk_deferral.undo_ended': {
-    when: 'The undo of the deferral of many accounts ended. Skipped accounts have later changes of their plan.',
+    when: 'The undo of the deferral of many accounts ended. Skipped accounts have later changes of their plan, or could not be changed.',
     data: ['changedCount', 'skippedCount'],
   },
   'account.updated': {

@@ -79,7 +79,7 @@ export function quoteOf(
     return {
       amountMinor: amount,
       position: positionOf(paid, agreed),
-      itemsCovered: isSaleUndone ? 0 : itemsCovered(terms, paid) - itemsCovered(terms, paidMinor),
+      itemsCovered: isSaleUndone ? 0 : itemsCovered(agreed, paid) - itemsCovered(terms, paidMinor),
       remainderMinor: isSaleUndone ? 0n : minMinor(amount, partOfNextItem(agreed, paid)),
       balanceMinor: maxMinor(owed, 0n),
       creditMinor: maxMinor(-owed, 0n),

@@ -40,6 +40,7 @@ function request(fields: Partial<ApprovalRow> = {}): ApprovalRow {
     status: 'pending',
     account_id: null,
     payment_id: 31,
+    bulk_deferral_id: null,
     requested_by: 2,
     responsible_user_id: 2,
     api_key_id: null,

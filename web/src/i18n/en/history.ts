@@ -56,6 +56,7 @@ export const history = {
   'statusReason.paid_in_full': 'Paid in full',
   'statusReason.a_payment_was_reversed': 'A payment was reversed',
   'statusReason.a_payment_was_unassigned': 'A payment was unassigned',
+  'statusReason.the_sum_paid_fell_below_the_price_of_the_early_payoff': 'The early payoff is no longer paid',
   'paymentRequestStatus.requested': 'Being sent',
   'paymentRequestStatus.sent': 'Waiting for the customer',
   'paymentRequestStatus.unknown': 'Outcome unknown',

@@ -24,6 +24,7 @@ export const payPlans = {
   'payPlans.payoff.until': 'Last day of the offer',
   'payPlans.payoff.until.hint': 'If empty: the offer has no end.',
   'payPlans.payoff.minDues': 'Instalments that must be left',
+  'payPlans.payoff.minDues.hint': 'If empty: the usual number.',
   'field.graceDays': 'Days of grace',
   'field.instalmentAmount': 'Instalment',
   'field.instalmentCount': 'Number of instalments',

@@ -55,6 +55,8 @@ export const history = {
   'statusReason.paid_in_full': 'Imelipwa yote',
   'statusReason.a_payment_was_reversed': 'Malipo yalibatilishwa',
   'statusReason.a_payment_was_unassigned': 'Malipo yaliondolewa kwenye akaunti',
+  'statusReason.the_sum_paid_fell_below_the_price_of_the_early_payoff':
+    'Deni lililomalizwa mapema halijalipwa tena lote',
   'paymentRequestStatus.requested': 'Linatumwa',
   'paymentRequestStatus.sent': 'Linamsubiri mteja',
   'paymentRequestStatus.unknown': 'Matokeo hayajulikani',

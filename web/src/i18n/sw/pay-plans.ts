@@ -24,6 +24,7 @@ export const payPlans: Record<keyof typeof en, string> = {
   'payPlans.payoff.until': 'Siku ya mwisho ya ofa',
   'payPlans.payoff.until.hint': 'Ukiacha wazi: ofa haina mwisho.',
   'payPlans.payoff.minDues': 'Idadi ya awamu zinazopaswa kubaki',
+  'payPlans.payoff.minDues.hint': 'Ukiacha wazi: idadi ya kawaida.',
   'field.graceDays': 'Siku za neema',
   'field.instalmentAmount': 'Kiasi cha awamu',
   'field.instalmentCount': 'Idadi ya awamu',

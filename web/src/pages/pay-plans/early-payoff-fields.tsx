@@ -6,8 +6,6 @@ import { DateField, type FormValues, TextField } from '../../ui/form.tsx';
 
 type Offer = Schemas['PayPlan']['earlyPayoff'];
 
-const MIN_DUES = 2;
-
 /** The discount that the plan offers for an early payoff. Without a discount, there is no offer. */
 export function EarlyPayoffFields({ initial }: { initial: Offer }) {
   const [discount, setDiscount] = useState(initial ? String(initial.discountBasisPoints / 100) : '');
@@ -39,8 +37,8 @@ export function EarlyPayoffFields({ initial }: { initial: Offer }) {
             type="number"
             min={1}
             max={10_000}
-            defaultValue={initial?.minDues ?? MIN_DUES}
-            required
+            defaultValue={initial?.minDues ?? ''}
+            hint={t('payPlans.payoff.minDues.hint')}
           />
         </>
       )}
@@ -51,11 +49,12 @@ export function EarlyPayoffFields({ initial }: { initial: Offer }) {
 /** The value of the form, in the fields of the API. */
 export function readEarlyPayoff(values: FormValues): Schemas['NewPayPlan']['earlyPayoff'] {
   const discount = values.optional('earlyPayoff.discountBasisPoints');
+  const minDues = values.optional('earlyPayoff.minDues');
   return discount === undefined
     ? null
     : {
         discountBasisPoints: Math.round(Number(discount) * 100),
         until: values.optional('earlyPayoff.until') ?? null,
-        minDues: values.number('earlyPayoff.minDues'),
+        ...(minDues !== undefined && { minDues: Number(minDues) }),
       };
 }

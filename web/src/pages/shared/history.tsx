@@ -227,7 +227,7 @@ function Details({ entry, customerId }: { entry: Entry; customerId: number }) {
     action && tValue('approvalAction', action),
     otherAccountNumber,
     planChange && describeOutcome(planChange),
-    reason && (kind === 'status' ? reasonInWords(reason) : reason),
+    reason && (kind === 'status' || kind === 'plan_change' ? reasonInWords(reason) : reason),
   ].filter((part) => Boolean(part));
   return (
     <>

@@ -1,6 +1,6 @@
 import { currentLanguage, tCount, tValue } from '../../i18n/index.ts';
 
-/** The reason of a status change. The service writes the reasons of its own changes in English; those of staff stay as they are. */
+/** The reason of a change of a status or a plan. The service writes the reasons of its own changes in English; those of staff stay as they are. */
 export function reasonInWords(reason: string): string {
   if (currentLanguage() === 'en') return reason;
   const lateness = /^(paid: )?(\d+) days? past due, (\d+) days? of grace$/.exec(reason);
@@ -14,4 +14,9 @@ export function reasonInWords(reason: string): string {
   return OF_SERVICE.includes(reason) ? tValue('statusReason', reason.replaceAll(' ', '_')) : reason;
 }
 
-const OF_SERVICE = ['paid in full', 'a payment was reversed', 'a payment was unassigned'];
+const OF_SERVICE = [
+  'paid in full',
+  'a payment was reversed',
+  'a payment was unassigned',
+  'the sum paid fell below the price of the early payoff',
+];
