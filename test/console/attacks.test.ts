@@ -256,6 +256,7 @@ describe.skipIf(!HAS_BROWSER)('the console under attack', async () => {
       if (NOT_FILLED.test(name) && !isNotification) continue;
       const operation = operations.find((one) => one.name === name);
       if (!operation) throw new Error(`${name} is not described.`);
+      if (name.includes('/bulk-deferrals/{id}/')) await untilBulkDeferralRests();
       if (isNotification) await sendNotifications(operation);
       else if (name.endsWith('/bulk') || name === UPLOAD) await sendExample(operation);
       else if (name === 'POST /api/payments/{id}/correct-amount')
@@ -263,6 +264,11 @@ describe.skipIf(!HAS_BROWSER)('the console under attack', async () => {
       else if (operation.body) accepted.push(...(await fill(operation)));
     }
     return accepted;
+  }
+
+  async function untilBulkDeferralRests(): Promise<void> {
+    const status = async () => (await send('GET', '/api/plan-changes/bulk-deferrals/1')).body.data.status;
+    await eventually(status).not.toMatch(/ing$/);
   }
 
   /** A provider has reported the payment 1, so that its amount can no longer be corrected. */
