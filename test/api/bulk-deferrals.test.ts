@@ -16,6 +16,7 @@ import {
   pay,
   runJobs,
   setToday,
+  statementsOf,
   useInstance,
   useService,
   wrongFields,
@@ -444,6 +445,21 @@ describe('the job of a bulk deferral', () => {
     await workOnBulkDeferral(context, parts.log, id, SILENT);
     expect(await now(id)).toMatchObject({ status: 'done', counts: { deferred: 5, waiting: 0 } });
     expect(await versionsOf(ids)).toEqual([1, 1, 1, 1, 1]);
+  });
+
+  it('counts the accounts only at the end', async () => {
+    const { filter } = await region(11);
+    const { id } = await preview(filter);
+    const { context, parts } = service;
+    const countsOf = async (start: (id: number) => Promise<Answer>) => {
+      await dataOf(start(id));
+      const statements = await statementsOf(() => workOnBulkDeferral(context, parts.log, id, SILENT));
+      return statements.filter(({ text }) => /count\(.* from bulk_deferral_accounts/s.test(text)).length;
+    };
+    expect(await countsOf(confirm)).toBe(1);
+    expect((await now(id)).counts.deferred).toBe(11);
+    expect(await countsOf(undo)).toBe(1);
+    expect((await now(id)).counts.undone).toBe(11);
   });
 
   it('on two instances at once defers each account once', async () => {

@@ -109,6 +109,12 @@ export async function findBulkDeferral(db: Db | Tx, id: number): Promise<ListedB
   return rows[0];
 }
 
+/** A bulk deferral without its progress: counting its accounts before each few changes would be quadratic in their number. */
+export async function findBulkDeferralRow(db: Db, id: number): Promise<BulkDeferralRow | undefined> {
+  const { rows } = await sql<BulkDeferralRow>`select * from bulk_deferrals where id = ${id}`.execute(db);
+  return rows[0];
+}
+
 export function listBulkDeferrals(db: Db, plan: ListPlan) {
   return fetchPage<ListedBulkDeferral>(db, plan, { select: SELECT, from: sql`from bulk_deferrals b` });
 }

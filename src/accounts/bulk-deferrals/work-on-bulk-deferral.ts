@@ -20,7 +20,7 @@ import { type Problem, problemOf, problemOfUndo, statusProblemOf } from './rules
 import {
   type BulkDeferralRow,
   findAccounts,
-  findBulkDeferral,
+  findBulkDeferralRow,
   findNextAccounts,
   lockBulkDeferral,
   lockSelectedAccounts,
@@ -58,7 +58,7 @@ export async function workOnBulkDeferral(
 
 /** @returns false if the work is complete. */
 async function takeStep(context: Context, log: Log, id: number, isLast: boolean): Promise<boolean> {
-  const row = await findBulkDeferral(context.db, id);
+  const row = await findBulkDeferralRow(context.db, id);
   switch (row?.status) {
     case 'previewing':
       return previewNext(context, row);
