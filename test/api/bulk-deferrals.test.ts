@@ -68,6 +68,24 @@ const scheduleOf = async (id: number) =>
 const versionsOf = (ids: number[]) =>
   Promise.all(ids.map(async (id) => (await accountNow(service, id)).planVersion));
 
+const SILENT = { isLast: false, signal: new AbortController().signal };
+const LAST = { ...SILENT, isLast: true };
+
+/** Makes the write of an account fail, as if the process ended before it is committed. @returns a function that lets it succeed again. */
+async function failAt(
+  table: 'plan_changes' | 'bulk_deferral_accounts',
+  write: 'insert' | 'update',
+  accountId: number,
+): Promise<() => Promise<unknown>> {
+  const { db } = service.context;
+  await sql`
+    create or replace function fail_for_test() returns trigger language plpgsql as $$ begin
+      raise exception 'the process ended'; end $$`.execute(db);
+  await sql`create trigger fail_for_test before ${sql.raw(write)} on ${sql.table(table)} for each row
+    when (new.account_id = ${sql.lit(accountId)}) execute function fail_for_test()`.execute(db);
+  return () => sql`drop trigger fail_for_test on ${sql.table(table)}`.execute(db);
+}
+
 /** The preview of a deferral. */
 async function preview(filter: object, fields: object = {}): Promise<Data> {
   const { id } = await dataOf(post('', { ...DEFERRAL, filter, ...fields }), 201);
@@ -264,6 +282,23 @@ describe('the preview of a bulk deferral', () => {
     expect(await now(id)).toMatchObject({ status: 'expired', deferrableCount: null });
   });
 
+  it('that fails after some of its accounts is deleted, with its size kept', async () => {
+    const { filter, ids } = await region(101); // One more than a step previews.
+    const { id } = await dataOf(post('', { ...DEFERRAL, filter }), 201);
+    const { context, parts } = service;
+    const repair = await failAt('bulk_deferral_accounts', 'update', ids.at(-1) ?? 0);
+    await expect(workOnBulkDeferral(context, parts.log, id, SILENT)).rejects.toThrow('the process ended');
+    expect((await now(id)).counts).toMatchObject({ selected: 1, waiting: 100 });
+    await expect(workOnBulkDeferral(context, parts.log, id, LAST)).rejects.toThrow('the process ended');
+    await repair();
+    expect(await now(id)).toMatchObject({
+      ...{ status: 'failed', allowedMoves: [], selectedCount: 101, deferrableCount: null },
+      ...{ failure: expect.any(String), counts: { selected: 0, waiting: 0 } },
+    });
+    expect(await accountsOf(id)).toEqual([]);
+    await expectBooksToBalance(context);
+  });
+
   it('that found no account that can be deferred cannot be confirmed', async () => {
     const { filter, ids } = await region(1);
     await move(service, ids[0] ?? 0, 'cancelled');
@@ -418,24 +453,13 @@ describe('a confirmed bulk deferral', () => {
   });
 });
 
-const SILENT = { isLast: false, signal: new AbortController().signal };
-
 describe('the job of a bulk deferral', () => {
-  /** Makes the change of an account fail, as if the process ended before it is committed. */
-  async function failAt(accountId: number): Promise<() => Promise<unknown>> {
-    const { db } = service.context;
-    await sql`
-      create or replace function fail_for_test() returns trigger language plpgsql as $$ begin
-        raise exception 'the process ended'; end $$`.execute(db);
-    await sql`create trigger fail_for_test before insert on plan_changes for each row
-      when (new.account_id = ${sql.lit(accountId)}) execute function fail_for_test()`.execute(db);
-    return () => sql`drop trigger fail_for_test on plan_changes`.execute(db);
-  }
+  const failAtChange = (accountId: number) => failAt('plan_changes', 'insert', accountId);
 
   it('continues with the account at which it ended, and defers each account once', async () => {
     const { filter, ids } = await region(5);
     const { id } = await preview(filter);
-    const repair = await failAt(ids[2] ?? 0);
+    const repair = await failAtChange(ids[2] ?? 0);
     await dataOf(confirm(id));
     await expect(runQueue()).rejects.toThrow('the process ended');
     expect(await now(id)).toMatchObject({ status: 'running', counts: { deferred: 2, waiting: 3 } });
@@ -487,20 +511,19 @@ describe('the job of a bulk deferral', () => {
   it('leaves out an account whose change fails at every attempt, and defers and undoes the others', async () => {
     const { filter, ids } = await region(3);
     const { id } = await preview(filter);
-    const repair = await failAt(ids[1] ?? 0);
+    const repair = await failAtChange(ids[1] ?? 0);
     await dataOf(confirm(id));
     const { context, parts } = service;
-    const last = { ...SILENT, isLast: true };
-    await workOnBulkDeferral(context, parts.log, id, last);
+    await workOnBulkDeferral(context, parts.log, id, LAST);
     expect(await now(id)).toMatchObject({
       ...{ status: 'done', failure: null, counts: { deferred: 2, skipped: 1 } },
       problems: [{ code: 'failed', count: 1, accountIds: [ids[1]] }],
     });
     expect(await versionsOf(ids)).toEqual([1, 0, 1]);
     await repair();
-    const repairUndo = await failAt(ids[2] ?? 0);
+    const repairUndo = await failAtChange(ids[2] ?? 0);
     await dataOf(undo(id));
-    await workOnBulkDeferral(context, parts.log, id, last);
+    await workOnBulkDeferral(context, parts.log, id, LAST);
     await repairUndo();
     expect(await now(id)).toMatchObject({
       ...{ status: 'undone', counts: { undone: 1, notUndone: 1, skipped: 1 } },

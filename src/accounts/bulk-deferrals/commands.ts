@@ -210,11 +210,13 @@ export async function queueUnfinishedBulkDeferrals({ db }: Pick<Context, 'db'>):
   });
 }
 
-/** Ends a preview. Does nothing if it has ended in the meantime. */
+/** Ends a preview, and deletes its accounts. Does nothing if it has ended in the meantime. */
 export async function failPreview({ db }: Pick<Context, 'db'>, id: number): Promise<void> {
   await inTransaction(db, async (tx) => {
     const row = await lockBulkDeferral(tx, id);
-    if (row?.status === 'previewing') await setEnded(tx, id, 'failed', FAILURE);
+    if (row?.status !== 'previewing') return;
+    await setEnded(tx, id, 'failed', FAILURE);
+    await deleteSelectedAccounts(tx, id);
   });
 }
 

@@ -180,7 +180,7 @@ const fields = {
     {
       title: 'BulkDeferralCounts',
       description:
-        'The number of accounts by state. All are 0 for an expired preview, whose accounts are deleted.',
+        'The number of accounts by state. All are 0 for an expired or failed preview, whose accounts are deleted.',
     },
   ),
   needsApproval: Type.Boolean({ description: 'Whether the confirmation is sent for approval.' }),
