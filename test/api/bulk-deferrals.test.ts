@@ -203,6 +203,30 @@ describe('the preview of a bulk deferral', () => {
     expect(await versionsOf([...ids, newer])).toEqual([1, 1, 0]);
   });
 
+  it('shows customers, and selects by them, only for callers who may read customers', async () => {
+    const { filter, ids } = await region(1);
+    const { id } = await preview({ ...filter, productId: { eq: 1 } });
+    const permissions = ['accounts:read', 'accounts:change-plan'];
+    const { key: token } = await newApiKey(service, permissions);
+    const { key: reader } = await newApiKey(service, [...permissions, 'customers:read']);
+    const seenBy = async (key: string) => ({
+      filter: (await dataOf(service.call('GET', `${PATH}/${id}`, undefined, { token: key }))).filter,
+      accounts: await dataOf(service.call('GET', `${PATH}/${id}/accounts`, undefined, { token: key })),
+    });
+    expect(await seenBy(token)).toMatchObject({
+      filter: { productId: { eq: 1 } },
+      accounts: [{ accountId: ids[0], customerName: null }],
+    });
+    expect((await seenBy(token)).filter).not.toHaveProperty('customerMetadata');
+    expect(await seenBy(reader)).toMatchObject({ filter, accounts: [{ customerName: 'Test Customer' }] });
+    const sent = { ...DEFERRAL, filter };
+    const { status, body: refusal } = await post('', sent, { token });
+    expect([status, refusal.error.details.permission]).toEqual([403, 'customers:read']);
+    await dataOf(post('', { ...sent, filter: { productId: { eq: 1 } } }, { token }), 201);
+    await dataOf(post('', sent, { token: reader }), 201);
+    await runQueue();
+  });
+
   const body = { ...DEFERRAL, filter: { status: { eq: 'active' } } };
   it.each([
     ['without a filter', { ...body, filter: {} }, ['filter']],

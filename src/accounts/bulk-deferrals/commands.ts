@@ -7,6 +7,7 @@ import { type FieldProblem, invalid, invalidField, notFound } from '../../core/h
 import { type BodyConditions, readBodyConditions } from '../../core/lists/query.ts';
 import { addDays, compareDates, type PlainDate } from '../../core/values/dates.ts';
 import { addJob, jobOf, queueUnfinished } from '../../platform/jobs/queue.ts';
+import { requireAll } from '../../rights.ts';
 import { type ApprovableAction, requestApproval } from '../../staff/approvals/commands.ts';
 import { bulkDeferralIdOf, type DoneOrRequested } from '../../staff/approvals/rules.ts';
 import { checkFields } from '../plan-changes/request-rules.ts';
@@ -32,13 +33,14 @@ export const BULK_DEFERRAL_TASK = 'bulk-deferral';
 /**
  * Stores the accounts that the filter selects, and starts the preview of their deferral.
  * @returns the id.
- * @throws AppError VALIDATION_ERROR
+ * @throws AppError VALIDATION_ERROR; FORBIDDEN if the filter reads customers, and the actor may not.
  */
 export async function prepareBulkDeferral(
   context: Context,
   actor: Actor,
   { filter, ...fields }: NewBulkDeferral,
 ): Promise<number> {
+  if (filter.customerMetadata) requireAll(actor, ['customers:read']);
   const body = { kind: 'deferral' as const, ...fields };
   checkFields(body, context.config.planChangeReasons);
   const day = today(context);

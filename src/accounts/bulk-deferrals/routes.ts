@@ -40,9 +40,10 @@ export function bulkDeferralRoutes(api: Api, context: Context): void {
     },
     (request, reply) =>
       repeatable(context, request, reply, async (txContext) => {
-        const id = await prepareBulkDeferral(txContext, actorOf(request), request.body);
+        const actor = actorOf(request);
+        const id = await prepareBulkDeferral(txContext, actor, request.body);
         reply.status(201);
-        return ok(await showBulkDeferral(txContext, id), 'Preview started.');
+        return ok(await showBulkDeferral(txContext, actor, id), 'Preview started.');
       }),
   );
 
@@ -77,7 +78,8 @@ export function bulkDeferralRoutes(api: Api, context: Context): void {
         response: { 200: Envelope(BulkDeferralWithProblems, 'Bulk deferral found.') },
       },
     },
-    async (request) => ok(await showBulkDeferral(context, request.params.id), 'Bulk deferral found.'),
+    async (request) =>
+      ok(await showBulkDeferral(context, actorOf(request), request.params.id), 'Bulk deferral found.'),
   );
 
   api.get(
@@ -96,7 +98,8 @@ export function bulkDeferralRoutes(api: Api, context: Context): void {
     async (request) => {
       const { id } = await getBulkDeferral(db, request.params.id);
       const page = await listSelectedAccounts(db, id, request.query);
-      const rows = page.rows.map((row) => toSelectedAccount(row, currency));
+      const actor = actorOf(request);
+      const rows = page.rows.map((row) => toSelectedAccount(actor, row, currency));
       return okList({ ...page, rows }, 'Accounts found.');
     },
   );
@@ -125,7 +128,7 @@ export function bulkDeferralRoutes(api: Api, context: Context): void {
         const actor = actorOf(request);
         const outcome = await startBulkDeferral(txContext, actor, request.params.id);
         if ('done' in outcome)
-          return ok(await showBulkDeferral(txContext, outcome.done), 'Deferral started.');
+          return ok(await showBulkDeferral(txContext, actor, outcome.done), 'Deferral started.');
         reply.status(202);
         return sentForApproval(actor, outcome.requested, currency, formatAccountNumber);
       }),
@@ -154,7 +157,8 @@ export function bulkDeferralRoutes(api: Api, context: Context): void {
       repeatable(context, request, reply, async (txContext) => {
         const actor = actorOf(request);
         const outcome = await undoBulkDeferral(txContext, actor, request.params.id, request.body.reason);
-        if ('done' in outcome) return ok(await showBulkDeferral(txContext, outcome.done), 'Undo started.');
+        if ('done' in outcome)
+          return ok(await showBulkDeferral(txContext, actor, outcome.done), 'Undo started.');
         reply.status(202);
         return sentForApproval(actor, outcome.requested, currency, formatAccountNumber);
       }),

@@ -35,7 +35,7 @@ export const BulkDeferralFilter = Type.Unsafe<BulkFilter>(
       customerMetadata: Type.Optional({
         ...Metadata,
         minProperties: 1,
-        description: 'The metadata of the customer, such as the region.',
+        description: 'The metadata of the customer, such as the region. It needs `customers:read`.',
       }),
     },
     {
@@ -201,7 +201,9 @@ export const BulkDeferral = Type.Object(fields, { title: 'BulkDeferral', example
 export const BulkDeferralWithProblems = Type.Object(
   {
     ...fields,
-    filter: Type.Any({ description: 'As in the request.' }),
+    filter: Type.Any({
+      description: 'As in the request. Callers without `customers:read` do not see `customerMetadata`.',
+    }),
     problems: Type.Array(
       Type.Object(
         {
@@ -240,7 +242,7 @@ export const BulkDeferralAccount = Type.Object(
     id: Id,
     accountId: Id,
     accountNumber: Type.String(),
-    customerName: Type.String(),
+    customerName: Nullable(Type.String({ description: 'Null for callers without `customers:read`.' })),
     state: Choice('BulkDeferralState', BULK_DEFERRAL_STATES),
     balance: Nullable(Type.Number({ description: 'The unpaid balance at the preview.' })),
     arrearsMoved: Nullable(

@@ -1,6 +1,7 @@
-import { amountOf, type Context, type Currency } from '../../core/context.ts';
+import { type Actor, amountOf, type Context, type Currency } from '../../core/context.ts';
 import type { Db } from '../../core/database/db.ts';
 import { notFound } from '../../core/http/errors.ts';
+import { mayDo } from '../../rights.ts';
 import { needsApproval } from '../../staff/approvals/rules.ts';
 import { formatAccountNumber } from '../account-number-rules.ts';
 import { nextStatuses } from './rules.ts';
@@ -58,23 +59,28 @@ export async function getBulkDeferral(db: Db, id: number): Promise<ListedBulkDef
 }
 
 /** @throws AppError NOT_FOUND. */
-export async function showBulkDeferral({ db, ...context }: ViewContext & { db: Db }, id: number) {
+export async function showBulkDeferral(
+  { db, ...context }: ViewContext & { db: Db },
+  actor: Actor,
+  id: number,
+) {
   const row = await getBulkDeferral(db, id);
+  const { customerMetadata, ...filter } = row.filter;
   const problems = await countProblems(db, id);
   return {
     ...toBulkDeferral(row, context),
-    filter: row.filter,
+    filter: mayDo(actor, 'customers:read') ? row.filter : filter,
     problems: problems.map(({ ids, ...problem }) => ({ ...problem, accountIds: ids })),
   };
 }
 
-export function toSelectedAccount(row: ListedAccount, currency: Currency) {
+export function toSelectedAccount(actor: Actor, row: ListedAccount, currency: Currency) {
   const amount = (minor: number | null) => (minor === null ? null : amountOf(minor, currency));
   return {
     id: row.id,
     accountId: row.account_id,
     accountNumber: formatAccountNumber(row.account_id),
-    customerName: row.customer,
+    customerName: mayDo(actor, 'customers:read') ? row.customer : null,
     state: row.state,
     balance: amount(row.balance_minor),
     arrearsMoved: amount(row.arrears_moved_minor),

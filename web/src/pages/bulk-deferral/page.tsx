@@ -298,7 +298,7 @@ function Accounts({ id }: { id: number }) {
       label: t('field.customer'),
       onPhone: 'plain',
       isOneLine: true,
-      show: ({ customerName }) => customerName,
+      show: ({ customerName }) => customerName ?? '–',
     },
     {
       name: 'state',
