@@ -673,6 +673,28 @@ describe('above the approval limit', () => {
     await runQueue();
   });
 
+  it('nothing starts beside a pending request, also if it would need no approval any more', async () => {
+    const { filter, ids } = await region(2);
+    const { id } = await preview(filter);
+    const start = await dataOf(ask(id), 202);
+    const beside = await confirm(id); // Without a limit.
+    expect([beside.status, beside.body.error.details]).toEqual([
+      409,
+      { resource: 'approval', field: 'id', id: start.id },
+    ]);
+    await dataOf(approve(start.id));
+    await runQueue();
+    const reason = { reason: 'The wrong region' };
+    const request = await dataOf(ask(id, 'undo', reason), 202);
+    await pay(service, ids[0] ?? 0, 20_000); // The sum of the balances is now below the limit.
+    expect((await ask(id, 'undo', reason)).status).toBe(409);
+    expect((await undo(id)).status).toBe(409);
+    expect(await now(id)).toMatchObject({ status: 'done', pendingApprovalId: request.id });
+    await dataOf(approve(request.id));
+    await runQueue();
+    expect(await now(id)).toMatchObject({ status: 'undone', pendingApprovalId: null });
+  });
+
   it('a request can be approved on a later day, until the first date that moves has come', async () => {
     const { filter, ids } = await region(2);
     const [early, late] = [await preview(filter, { from: '2026-11-16' }), await preview(filter)];

@@ -9,7 +9,8 @@ import { addDays, compareDates, type PlainDate } from '../../core/values/dates.t
 import { addJob, jobOf, queueUnfinished } from '../../platform/jobs/queue.ts';
 import { requireAll } from '../../rights.ts';
 import { type ApprovableAction, requestApproval } from '../../staff/approvals/commands.ts';
-import { bulkDeferralIdOf, type DoneOrRequested } from '../../staff/approvals/rules.ts';
+import { alreadyPending, bulkDeferralIdOf, type DoneOrRequested } from '../../staff/approvals/rules.ts';
+import { findPendingApproval } from '../../staff/approvals/store.ts';
 import { checkFields } from '../plan-changes/request-rules.ts';
 import { checkMove } from './rules.ts';
 import { FILTER_FIELDS, MAX_ACCOUNTS, type NewBulkDeferral } from './schema.ts';
@@ -74,7 +75,8 @@ function callerOf(actor: Actor) {
 
 /**
  * Starts the deferral of all accounts that the preview found possible, or sends it for approval.
- * @throws AppError NOT_FOUND; VALIDATION_ERROR if there is no preview of today, or if it found no account.
+ * @throws AppError NOT_FOUND; VALIDATION_ERROR if there is no preview of today, or if it found no account; DUPLICATE_ENTRY if a request
+ * is pending.
  */
 export function startBulkDeferral(
   context: Context,
@@ -100,7 +102,8 @@ export function startBulkDeferral(
 
 /**
  * Starts to undo the deferral of each account whose newest change it is, or sends the undo for approval.
- * @throws AppError NOT_FOUND; VALIDATION_ERROR if the deferral is not done, or if no account is deferred.
+ * @throws AppError NOT_FOUND; VALIDATION_ERROR if the deferral is not done, or if no account is deferred; DUPLICATE_ENTRY if a request is
+ * pending.
  */
 export function undoBulkDeferral(
   context: Context,
@@ -140,12 +143,14 @@ async function startWork(
   { work, accountCount, amountMinor, reason }: Work,
 ): Promise<DoneOrRequested<number>> {
   const isUndo = work === 'undoing';
+  const subject = { accountId: null, paymentId: null, bulkDeferralId: id };
+  // Also if this call is below the limit, for example because a customer has paid since the request.
+  const pending = actor.approval ? undefined : await findPendingApproval(tx, subject);
+  if (pending) throw alreadyPending(pending);
   const requested = await requestApproval(tx, context, actor, {
     action: isUndo ? 'undo_bulk_deferral' : 'start_bulk_deferral',
-    accountId: null,
-    paymentId: null,
+    ...subject,
     toAccountId: null,
-    bulkDeferralId: id,
     amountMinor,
     reason,
     body: { from, accountCount },

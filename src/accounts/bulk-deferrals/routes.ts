@@ -144,7 +144,7 @@ export function bulkDeferralRoutes(api: Api, context: Context): void {
         summary: 'Undo a bulk deferral',
         description:
           'A job undoes the deferral of each account whose newest change it is. The other accounts stay deferred, and are listed with the ' +
-          'state `not_undone`. If the sum of the balances is above APPROVAL_LIMIT, the request is sent for approval (202).',
+          'state `not_undone`. If the sum of their present balances is above APPROVAL_LIMIT, the request is sent for approval (202).',
         params: IdParams,
         body: UndoBulkDeferral,
         response: {
