@@ -18,7 +18,7 @@ import {
   UndoBulkDeferral,
 } from './schema.ts';
 import { listBulkDeferrals, listSelectedAccounts } from './store.ts';
-import { getBulkDeferral, showBulkDeferral, toBulkDeferral, toSelectedAccount } from './view.ts';
+import { requireBulkDeferral, showBulkDeferral, toBulkDeferral, toSelectedAccount } from './view.ts';
 
 export function bulkDeferralRoutes(api: Api, context: Context): void {
   const { db, currency } = context;
@@ -55,6 +55,8 @@ export function bulkDeferralRoutes(api: Api, context: Context): void {
         tags: ['Accounts'],
         operationId: 'listBulkDeferrals',
         summary: 'List bulk deferrals',
+        description:
+          'Without the `counts` of their accounts, the `filter` and the `problems`, which only `GET /plan-changes/bulk-deferrals/{id}` has.',
         querystring: bulkDeferralList.query,
         response: { 200: ListEnvelope(BulkDeferral, 'Bulk deferrals found.') },
       },
@@ -96,7 +98,8 @@ export function bulkDeferralRoutes(api: Api, context: Context): void {
       },
     },
     async (request) => {
-      const { id } = await getBulkDeferral(db, request.params.id);
+      const { id } = request.params;
+      await requireBulkDeferral(db, id);
       const page = await listSelectedAccounts(db, id, request.query);
       const actor = actorOf(request);
       const rows = page.rows.map((row) => toSelectedAccount(actor, row, currency));

@@ -2,20 +2,23 @@ import { describe, expect, it } from 'vitest';
 import { invalid, notFound } from '../../core/http/errors.ts';
 import { BULK_DEFERRAL_STATUSES, checkMove, nextStatuses, problemOf, problemOfUndo } from './rules.ts';
 
+const BOTH = { hasWaiting: true, hasDeferred: true };
+
 describe('a bulk deferral', () => {
   it('can be started as a draft with accounts, and undone when it is done and has deferred some', () => {
-    expect(nextStatuses('draft', { waiting: 1 })).toEqual(['running']);
-    expect(nextStatuses('draft', { refused: 3 })).toEqual([]);
-    expect(nextStatuses('done', { deferred: 1, skipped: 2 })).toEqual(['undoing']);
-    expect(nextStatuses('done', { skipped: 2 })).toEqual([]);
+    const none = { hasWaiting: false, hasDeferred: false };
+    expect(nextStatuses('draft', { ...none, hasWaiting: true })).toEqual(['running']);
+    expect(nextStatuses('draft', { ...none, hasDeferred: true })).toEqual([]);
+    expect(nextStatuses('done', { ...none, hasDeferred: true })).toEqual(['undoing']);
+    expect(nextStatuses('done', { ...none, hasWaiting: true })).toEqual([]);
     const others = BULK_DEFERRAL_STATUSES.filter((status) => status !== 'draft' && status !== 'done');
-    for (const status of others) expect(nextStatuses(status, { waiting: 1, deferred: 1 })).toEqual([]);
+    for (const status of others) expect(nextStatuses(status, BOTH)).toEqual([]);
   });
 
   it.each(BULK_DEFERRAL_STATUSES)('that is %s allows only its next work', (status) => {
     for (const work of ['running', 'undoing'] as const) {
       const check = () => checkMove(status, work);
-      if (nextStatuses(status, { waiting: 1, deferred: 1 }).includes(work)) expect(check).not.toThrow();
+      if (nextStatuses(status, BOTH).includes(work)) expect(check).not.toThrow();
       else expect(check).toThrow(`A bulk deferral cannot go from ${status} to ${work}.`);
     }
   });

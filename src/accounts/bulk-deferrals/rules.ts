@@ -49,9 +49,9 @@ export type CountsByState = Partial<Record<BulkDeferralState, number>>;
 /** The statuses for which a user can ask now. */
 export function nextStatuses(
   status: BulkDeferralStatus,
-  { waiting = 0, deferred = 0 }: CountsByState,
+  { hasWaiting, hasDeferred }: { hasWaiting: boolean; hasDeferred: boolean },
 ): ('running' | 'undoing')[] {
-  return STATUSES[status].next.filter((next) => (next === 'running' ? waiting : deferred) > 0);
+  return STATUSES[status].next.filter((next) => (next === 'running' ? hasWaiting : hasDeferred));
 }
 
 /** @throws AppError VALIDATION_ERROR if the status does not allow the work. */

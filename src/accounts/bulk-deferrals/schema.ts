@@ -125,7 +125,6 @@ const EXAMPLE = {
   deferrableCount: 800,
   balance: 14_560_000,
   arrearsMoved: 0,
-  counts: { selected: 0, refused: 12, waiting: 800, deferred: 0, skipped: 0, undone: 0, notUndone: 0 },
   needsApproval: false,
   pendingApprovalId: null,
   approvalId: null,
@@ -163,26 +162,6 @@ const fields = {
   ),
   balance: Nullable(Type.Number({ description: 'The sum of the unpaid balances of these accounts.' })),
   arrearsMoved: Nullable(Type.Number({ description: 'The sum of what is due, and would be due later.' })),
-  counts: Type.Object(
-    {
-      selected: Type.Integer({ description: 'Not yet previewed.' }),
-      refused: Type.Integer({ description: 'Cannot be deferred.' }),
-      waiting: Type.Integer({ description: 'Not yet deferred.' }),
-      deferred: Type.Integer(),
-      skipped: Type.Integer({
-        description: 'Not deferred, for example because the account has changed since the preview.',
-      }),
-      undone: Type.Integer(),
-      notUndone: Type.Integer({
-        description: 'Still deferred after the undo, because the deferral was not the newest change.',
-      }),
-    },
-    {
-      title: 'BulkDeferralCounts',
-      description:
-        'The number of accounts by state. All are 0 for an expired or failed preview, whose accounts are deleted.',
-    },
-  ),
   needsApproval: Type.Boolean({ description: 'Whether the confirmation is sent for approval.' }),
   pendingApprovalId: Nullable(Type.Integer({ description: 'The request that waits for approval.' })),
   approvalId: Nullable(Type.Integer({ description: 'The approved request for the last work.' })),
@@ -201,6 +180,26 @@ export const BulkDeferral = Type.Object(fields, { title: 'BulkDeferral', example
 export const BulkDeferralWithProblems = Type.Object(
   {
     ...fields,
+    counts: Type.Object(
+      {
+        selected: Type.Integer({ description: 'Not yet previewed.' }),
+        refused: Type.Integer({ description: 'Cannot be deferred.' }),
+        waiting: Type.Integer({ description: 'Not yet deferred.' }),
+        deferred: Type.Integer(),
+        skipped: Type.Integer({
+          description: 'Not deferred, for example because the account has changed since the preview.',
+        }),
+        undone: Type.Integer(),
+        notUndone: Type.Integer({
+          description: 'Still deferred after the undo, because the deferral was not the newest change.',
+        }),
+      },
+      {
+        title: 'BulkDeferralCounts',
+        description:
+          'The number of accounts by state. All are 0 for an expired or failed preview, whose accounts are deleted.',
+      },
+    ),
     filter: Type.Any({
       description: 'As in the request. Callers without `customers:read` do not see `customerMetadata`.',
     }),
@@ -222,6 +221,7 @@ export const BulkDeferralWithProblems = Type.Object(
     examples: [
       {
         ...EXAMPLE,
+        counts: { selected: 0, refused: 12, waiting: 800, deferred: 0, skipped: 0, undone: 0, notUndone: 0 },
         filter: { status: { in: ['active', 'suspended'] }, productId: { eq: 1 } },
         problems: [
           {

@@ -26,12 +26,13 @@ export type BulkDeferralRow = Omit<Selectable<BulkDeferrals>, 'filter' | 'body'>
   body: DeferralBody;
 };
 
-/** A bulk deferral with the names of its users, and with its progress. */
+/** A bulk deferral with the names of its users. */
 export type ListedBulkDeferral = BulkDeferralRow & {
   creator: string;
   actor: string | null;
   pending_approval_id: number | null;
-  counts: CountsByState;
+  has_waiting: boolean;
+  has_deferred: boolean;
 };
 
 export type SelectedAccountRow = Selectable<BulkDeferralAccounts>;
@@ -94,11 +95,12 @@ function selectionOf(selection: Selection, day: PlainDate): RawBuilder<boolean>[
   ];
 }
 
+const hasAccounts = (state: BulkDeferralState) => sql<boolean>`exists (
+  select from bulk_deferral_accounts s where s.bulk_deferral_id = b.id and s.state = ${sql.lit(state)})`;
+
 const SELECT = sql<ListedBulkDeferral>`
   select b.*, coalesce(u.email, 'api key ' || k.name, 'system') as creator, coalesce(w.email, 'api key ' || v.name) as actor,
-    p.id as pending_approval_id,
-    coalesce((select jsonb_object_agg(state, count) from (
-      select s.state, count(*) from bulk_deferral_accounts s where s.bulk_deferral_id = b.id group by s.state) as counted), '{}') as counts
+    p.id as pending_approval_id, ${hasAccounts('waiting')} as has_waiting, ${hasAccounts('deferred')} as has_deferred
   from bulk_deferrals b
     left join users u on u.id = b.created_by left join api_keys k on k.id = b.created_by_key_id
     left join users w on w.id = b.actor_user_id left join api_keys v on v.id = b.api_key_id
@@ -109,7 +111,7 @@ export async function findBulkDeferral(db: Db | Tx, id: number): Promise<ListedB
   return rows[0];
 }
 
-/** A bulk deferral without its progress: counting its accounts before each few changes would be quadratic in their number. */
+/** A bulk deferral alone, for the job that reads it before each few changes. */
 export async function findBulkDeferralRow(db: Db, id: number): Promise<BulkDeferralRow | undefined> {
   const { rows } = await sql<BulkDeferralRow>`select * from bulk_deferrals where id = ${id}`.execute(db);
   return rows[0];
@@ -237,10 +239,11 @@ export async function setAccountState(
     where bulk_deferral_id = ${bulk_deferral_id} and id = ${id}`.execute(tx);
 }
 
-export async function countStates(tx: Tx, id: number): Promise<CountsByState> {
+/** Counts all accounts of a bulk deferral. */
+export async function countStates(db: Db, id: number): Promise<CountsByState> {
   const { rows } = await sql<{ state: BulkDeferralState; count: number }>`
     select state, count(*) as count from bulk_deferral_accounts where bulk_deferral_id = ${id} group by state`.execute(
-    tx,
+    db,
   );
   return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
 }

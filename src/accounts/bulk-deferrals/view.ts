@@ -5,17 +5,25 @@ import { mayDo } from '../../rights.ts';
 import { needsApproval } from '../../staff/approvals/rules.ts';
 import { formatAccountNumber } from '../account-number-rules.ts';
 import { nextStatuses } from './rules.ts';
-import { countProblems, findBulkDeferral, type ListedAccount, type ListedBulkDeferral } from './store.ts';
+import {
+  countProblems,
+  countStates,
+  findBulkDeferral,
+  findBulkDeferralRow,
+  type ListedAccount,
+  type ListedBulkDeferral,
+} from './store.ts';
 
 type ViewContext = Pick<Context, 'config' | 'currency'>;
 
 export function toBulkDeferral(row: ListedBulkDeferral, { config, currency }: ViewContext) {
-  const { counts, body } = row;
+  const { body } = row;
+  const next = nextStatuses(row.status, { hasWaiting: row.has_waiting, hasDeferred: row.has_deferred });
   const amount = (minor: number | null) => (minor === null ? null : amountOf(minor, currency));
   return {
     id: row.id,
     status: row.status,
-    allowedMoves: row.pending_approval_id === null ? nextStatuses(row.status, counts) : [],
+    allowedMoves: row.pending_approval_id === null ? next : [],
     from: body.from,
     periods: body.periods ?? null,
     days: body.days ?? null,
@@ -28,15 +36,6 @@ export function toBulkDeferral(row: ListedBulkDeferral, { config, currency }: Vi
     deferrableCount: row.deferrable_count,
     balance: amount(row.balance_minor),
     arrearsMoved: amount(row.arrears_moved_minor),
-    counts: {
-      selected: counts.selected ?? 0,
-      refused: counts.refused ?? 0,
-      waiting: counts.waiting ?? 0,
-      deferred: counts.deferred ?? 0,
-      skipped: counts.skipped ?? 0,
-      undone: counts.undone ?? 0,
-      notUndone: counts.not_undone ?? 0,
-    },
     needsApproval: needsApproval(config, BigInt(row.balance_minor ?? 0)),
     pendingApprovalId: row.pending_approval_id,
     approvalId: row.approval_id,
@@ -52,10 +51,8 @@ export function toBulkDeferral(row: ListedBulkDeferral, { config, currency }: Vi
 }
 
 /** @throws AppError NOT_FOUND. */
-export async function getBulkDeferral(db: Db, id: number): Promise<ListedBulkDeferral> {
-  const row = await findBulkDeferral(db, id);
-  if (!row) throw notFound('bulk_deferral', id);
-  return row;
+export async function requireBulkDeferral(db: Db, id: number): Promise<void> {
+  if (!(await findBulkDeferralRow(db, id))) throw notFound('bulk_deferral', id);
 }
 
 /** @throws AppError NOT_FOUND. */
@@ -64,11 +61,22 @@ export async function showBulkDeferral(
   actor: Actor,
   id: number,
 ) {
-  const row = await getBulkDeferral(db, id);
+  const row = await findBulkDeferral(db, id);
+  if (!row) throw notFound('bulk_deferral', id);
   const { customerMetadata, ...filter } = row.filter;
+  const counts = await countStates(db, id);
   const problems = await countProblems(db, id);
   return {
     ...toBulkDeferral(row, context),
+    counts: {
+      selected: counts.selected ?? 0,
+      refused: counts.refused ?? 0,
+      waiting: counts.waiting ?? 0,
+      deferred: counts.deferred ?? 0,
+      skipped: counts.skipped ?? 0,
+      undone: counts.undone ?? 0,
+      notUndone: counts.not_undone ?? 0,
+    },
     filter: mayDo(actor, 'customers:read') ? row.filter : filter,
     problems: problems.map(({ ids, ...problem }) => ({ ...problem, accountIds: ids })),
   };

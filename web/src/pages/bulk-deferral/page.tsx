@@ -26,6 +26,7 @@ import { ListPanel, ResourcePage, useList } from '../shared/list.tsx';
 import { ACCOUNT_TONES } from '../shared/tones.ts';
 
 type BulkDeferral = Schemas['BulkDeferral'];
+type Counts = Schemas['BulkDeferralCounts'];
 
 const TONES: Record<BulkDeferral['status'], Tone> = {
   previewing: 'info',
@@ -41,7 +42,7 @@ const STATES = ['waiting', 'deferred', 'refused', 'skipped', 'undone', 'not_undo
 const REFRESH_MS = 1_000;
 
 /** How many accounts a job has still to work on. */
-const LEFT_OF: Partial<Record<BulkDeferral['status'], (counts: BulkDeferral['counts']) => number>> = {
+const LEFT_OF: Partial<Record<BulkDeferral['status'], (counts: Counts) => number>> = {
   previewing: ({ selected }) => selected,
   running: ({ waiting }) => waiting,
   undoing: ({ deferred }) => deferred,
