@@ -38,13 +38,21 @@ describe.skipIf(!HAS_BROWSER)('the deferral of many accounts', () => {
     await page.getByRole('button', { name: 'Defer many accounts' }).click();
     await field(page, 'status').waitFor();
     await expectAccessible(page);
-    await field(page, 'key').fill('region');
     await field(page, 'value').fill('nowhere');
     await field(page, 'from').fill(dayBefore(-7));
     await field(page, 'periods').fill('4');
     await field(page, 'reasonCode').selectOption({ label: 'Bad harvest' });
     await field(page, 'reason').fill('Hail in the north');
     const show = page.locator('dialog').getByRole('button', { name: 'Show the effect' });
+    await show.click();
+    const invalid = page.locator('dialog [aria-invalid=true]');
+    await invalid.waitFor();
+    expect(await invalid.getAttribute('name')).toBe('key');
+    await field(page, 'key').fill('region');
+    await field(page, 'value').fill('');
+    await show.click();
+    await page.locator('dialog [name=value][aria-invalid=true]').waitFor();
+    await field(page, 'value').fill('nowhere');
     await show.click();
     await page.locator('dialog').getByText('selects no account').waitFor();
     console.complaints.splice(0); // The browser reports the answer 400.
@@ -73,13 +81,44 @@ describe.skipIf(!HAS_BROWSER)('the deferral of many accounts', () => {
     await field(page, 'reason').fill('The wrong region');
     await page.locator('dialog').getByRole('button', { name: 'Undo for all accounts' }).click();
     await status(page, 'Undone');
-    await page.getByText('1 × the plan was changed later').waitFor();
+    await page.getByText('1 × Not undone: the plan was changed later').waitFor();
     await page.getByLabel('Status').selectOption({ label: 'Not undone' });
-    await page.getByText('Not undone: the plan was changed later').waitFor();
+    await page.locator('tbody').getByText('Not undone: the plan was changed later').waitFor();
     await expectAccessible(page);
     await page.locator('tbody').getByRole('link').click();
     await page.waitForURL(`**/accounts/${ids[0]}`);
     expect(await versions(ids)).toEqual([2, 2]);
+  });
+
+  it('tells accounts refused by the preview from those left out later, also in Swahili', async () => {
+    const ids = await newRegion('south', 3);
+    const cancel = (id?: number) =>
+      console.call('PUT', `/accounts/${id}`, { status: 'cancelled', reason: 'A test' });
+    await cancel(ids[0]);
+    const { id } = await console.call('POST', '/plan-changes/bulk-deferrals', {
+      ...{
+        filter: { customerMetadata: { region: 'south' } },
+        from: dayBefore(-7),
+        periods: 4,
+        reason: 'Floods',
+      },
+    });
+    const page = await console.open(`/plan-changes/many/${id}`);
+    await status(page, 'To be confirmed today');
+    await page
+      .getByText('1 × Not possible: the status does not allow it: the account is cancelled')
+      .waitFor();
+    await page.locator('tbody tr', { hasText: 'Not possible' }).getByText('–').waitFor();
+    await cancel(ids[1]);
+    await page.getByRole('button', { name: 'Defer the accounts' }).click();
+    await page.locator('dialog').getByRole('button', { name: 'Defer the accounts' }).click();
+    await status(page, 'Done');
+    await page.getByText('1 × Left out: the status does not allow it: the account is cancelled').waitFor();
+    await page
+      .getByText('1 × Not possible: the status does not allow it: the account is cancelled')
+      .waitFor();
+    const swahili = await console.open(`/plan-changes/many/${id}`, { locale: 'sw-KE' });
+    await swahili.getByText('1 × Haiwezekani: hali ya akaunti hairuhusu', { exact: true }).waitFor();
   });
 
   it('is sent for approval above the limit, in Swahili on a phone', async () => {

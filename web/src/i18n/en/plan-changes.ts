@@ -48,6 +48,8 @@ export const planChanges = {
   'bulkState.skipped': 'Left out',
   'bulkState.undone': 'Undone',
   'bulkState.not_undone': 'Not undone',
+  'bulkProblem.status': 'the status does not allow it',
+  'bulkProblem.not_possible': 'the instalments do not allow it',
   'bulkProblem.plan_changed': 'the plan has changed since',
   'bulkProblem.money_posted': 'money was posted since',
   'bulkProblem.later_change': 'the plan was changed later',

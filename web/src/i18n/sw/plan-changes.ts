@@ -49,6 +49,8 @@ export const planChanges: Record<keyof typeof en, string> = {
   'bulkState.skipped': 'Imeachwa',
   'bulkState.undone': 'Imetenguliwa',
   'bulkState.not_undone': 'Haikutenguliwa',
+  'bulkProblem.status': 'hali ya akaunti hairuhusu',
+  'bulkProblem.not_possible': 'awamu za akaunti haziruhusu',
   'bulkProblem.plan_changed': 'mpango umebadilika tangu hapo',
   'bulkProblem.money_posted': 'malipo yameingia tangu hapo',
   'bulkProblem.later_change': 'mpango ulibadilishwa baadaye',

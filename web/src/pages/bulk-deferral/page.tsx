@@ -5,7 +5,7 @@ import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
 import { useWrite } from '../../api/write.ts';
-import { format, t, tCount, tValue } from '../../i18n/index.ts';
+import { currentLanguage, format, t, tCount, tValue } from '../../i18n/index.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
@@ -146,12 +146,35 @@ function NewDialog({ onClose }: { onClose(): void }) {
       {choice('payplanId', t('account.plan'), plans.data ?? [])}
       {choice('employeeId', t('field.employee'), useEmployees())}
       <TextField label={t('deferMany.late')} name="daysPastDue" type="number" min={1} max={100_000} />
-      <TextField label={t('deferMany.key')} name="key" maxLength={40} hint={t('deferMany.key.hint')} />
-      <TextField label={t('deferMany.value')} name="value" maxLength={500} />
+      <DetailFields />
       <DeferralFields hasHarvests />
       <CheckField label={t('deferMany.behind')} name="behind" />
       <PlanReasonFields />
     </FormDialog>
+  );
+}
+
+/** The name and the value of a detail of the customers. Each is required if the other one is given. */
+function DetailFields() {
+  const [detail, setDetail] = useState({ key: '', value: '' });
+  return (
+    <>
+      <TextField
+        label={t('deferMany.key')}
+        name="key"
+        maxLength={40}
+        hint={t('deferMany.key.hint')}
+        required={detail.value.trim() !== ''}
+        onChange={({ target }) => setDetail({ ...detail, key: target.value })}
+      />
+      <TextField
+        label={t('deferMany.value')}
+        name="value"
+        maxLength={500}
+        required={detail.key.trim() !== ''}
+        onChange={({ target }) => setDetail({ ...detail, value: target.value })}
+      />
+    </>
   );
 }
 
@@ -196,7 +219,7 @@ function Shown({ deferral }: { deferral: Schemas['BulkDeferralWithProblems'] }) 
           [t('deferMany.accounts'), format.number(selectedCount)],
           [t('deferMany.possible'), deferrableCount === null ? '–' : format.number(deferrableCount)],
           [t('account.balance'), deferral.balance === null ? '–' : format.money(deferral.balance)],
-          [t('deferMany.moved'), format.money(deferral.arrearsMoved ?? 0)],
+          [t('deferMany.moved'), deferral.arrearsMoved === null ? '–' : format.money(deferral.arrearsMoved)],
         ]
       : [
           [tValue('bulkState', 'waiting'), format.number(counts.waiting)],
@@ -261,9 +284,9 @@ function Shown({ deferral }: { deferral: Schemas['BulkDeferralWithProblems'] }) 
       </Stats>
       {problems.length > 0 && (
         <Notice tone="warning" title={t('deferMany.problems')}>
-          {problems.map(({ code, text, count }) => (
+          {[...countByText(problems)].map(([text, count]) => (
             <p key={text}>
-              {format.number(count)} × {problemText(code, text)}
+              {format.number(count)} × {text}
             </p>
           ))}
         </Notice>
@@ -275,9 +298,21 @@ function Shown({ deferral }: { deferral: Schemas['BulkDeferralWithProblems'] }) 
   );
 }
 
-/** The text of the service says more than these codes. */
-function problemText(code: string, text: string): string {
-  return code === 'not_possible' || code === 'status' ? text : tValue('bulkProblem', code);
+/** The number of accounts by the text that is shown: the text of the service can differ where the shown one does not. */
+function countByText(problems: Schemas['BulkDeferralWithProblems']['problems']): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { state, code, text, count } of problems) {
+    const shown = problemText(state, code, text);
+    counts.set(shown, (counts.get(shown) ?? 0) + count);
+  }
+  return counts;
+}
+
+/** The state of an account, and why. The text of the service, which is English, says more than these codes. */
+function problemText(state: string, code: string, text: string): string {
+  const says = code === 'not_possible' || code === 'status';
+  const details = says && currentLanguage() === 'en' ? [text] : [];
+  return [tValue('bulkState', state), tValue('bulkProblem', code), ...details].join(': ');
 }
 
 function Accounts({ id }: { id: number }) {
@@ -306,11 +341,9 @@ function Accounts({ id }: { id: number }) {
       label: t('field.status'),
       onPhone: 'plain',
       show: ({ state, problem }) =>
-        [tValue('bulkState', state), problem && problemText(problem.code, problem.text)]
-          .filter(Boolean)
-          .join(': '),
+        problem === null ? tValue('bulkState', state) : problemText(state, problem.code, problem.text),
     },
-    moneyColumn('balance', t('account.balance'), ({ balance }) => balance ?? 0),
+    moneyColumn('balance', t('account.balance'), ({ balance }) => balance),
   ];
   return (
     <ListPanel

@@ -71,7 +71,7 @@ export function codeColumn<Row>(
 export function moneyColumn<Row>(
   name: string,
   label: string,
-  amountOf: (row: Row) => number,
+  amountOf: (row: Row) => number | null,
   options: Options = {},
 ): Column<Row> {
   return {
@@ -79,7 +79,10 @@ export function moneyColumn<Row>(
     label,
     isNumber: true,
     onPhone: 'value',
-    show: (row) => format.money(amountOf(row)),
+    show: (row) => {
+      const amount = amountOf(row);
+      return amount === null ? '–' : format.money(amount);
+    },
     ...options,
   };
 }
