@@ -79,4 +79,16 @@ describe.skipIf(!HAS_BROWSER)('an early payoff', () => {
     await eventually(() => console.call('GET', `/accounts/${id}`)).toMatchObject({ total: 540, paid: 540 });
     expect(await page.getByRole('button', { name: /^Record\sKES/ }).count()).toBe(0);
   });
+
+  it('that is not offered yet says why', async () => {
+    const plan = { name: 'With deposit', deposit: 100, instalmentAmount: 100, instalmentCount: 6 };
+    const { id: payplanId } = await console.call('POST', '/payplans', {
+      ...{ ...plan, frequency: 'weekly' },
+      earlyPayoff: { discountBasisPoints: 1000 },
+    });
+    const { customerId } = await newAccount(console);
+    const { id } = await console.call('POST', '/accounts', { customerId, productId: 1, payplanId });
+    const page = await console.open(`/accounts/${id}`);
+    await page.getByText(/the deposit has to be paid on an earlier day/).waitFor();
+  });
 });

@@ -129,6 +129,12 @@ export const account = {
   'account.payoff': 'Paid off on {date}: {amount} instead of {balance}.',
   'account.payoff.until': 'The offer ends on {date}.',
   'account.payoff.pay': 'Record {amount}',
+  'noPayoff.ended': 'The discount for an early payoff has ended.',
+  'noPayoff.deposit_unpaid':
+    'No discount for an early payoff yet: the deposit has to be paid on an earlier day.',
+  'noPayoff.later_entries':
+    'No discount for an early payoff on this day: the account has later payments or changes.',
+  'noPayoff.too_few_dues': 'No discount for an early payoff: too few instalments are left.',
   'account.schedule.number': 'No.',
   'account.schedule.next': 'Next',
   'account.restructured': 'Restructured',

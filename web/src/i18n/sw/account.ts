@@ -129,6 +129,11 @@ export const account: Record<keyof typeof en, string> = {
   'account.payoff': 'Kumaliza deni {date}: {amount} badala ya {balance}.',
   'account.payoff.until': 'Ofa inaisha {date}.',
   'account.payoff.pay': 'Ingiza {amount}',
+  'noPayoff.ended': 'Punguzo la kumaliza deni mapema limekwisha.',
+  'noPayoff.deposit_unpaid': 'Punguzo la kumaliza deni mapema bado: malipo ya awali yalipwe siku ya kabla.',
+  'noPayoff.later_entries':
+    'Hakuna punguzo la kumaliza deni mapema siku hii: akaunti ina malipo au mabadiliko ya baadaye.',
+  'noPayoff.too_few_dues': 'Hakuna punguzo la kumaliza deni mapema: awamu zilizobaki ni chache mno.',
   'account.schedule.number': 'Na.',
   'account.schedule.next': 'Inayofuata',
   'account.restructured': 'Mpango uliopangwa upya',

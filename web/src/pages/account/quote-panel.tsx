@@ -2,7 +2,7 @@ import { useId, useState } from 'react';
 import { api, KEEPS_LAST } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
-import { format, t } from '../../i18n/index.ts';
+import { format, hasValue, t, tValue } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { Facts, Panel } from '../../ui/panel.tsx';
@@ -54,6 +54,9 @@ export function QuotePanel({ ofToday, onPay }: QuotePanelProps) {
             />
             {data.earlyPayoff && (
               <EarlyPayoff quote={data} offer={data.earlyPayoff} onPay={isOther ? undefined : onPay} />
+            )}
+            {hasValue('noPayoff', data.noEarlyPayoff) && (
+              <p className="muted">{tValue('noPayoff', data.noEarlyPayoff)}</p>
             )}
           </>
         )}
