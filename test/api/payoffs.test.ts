@@ -465,6 +465,18 @@ describe('a payoff', () => {
     await expectBooksToBalance(service.context);
   });
 
+  it('ends by the undo of a correction of the price whose credit has left the account', async () => {
+    const { id } = await account();
+    await pay(service, id, 900);
+    await change(id, { kind: 'price_correction', amount: 50 });
+    const refund = { amount: 50, reason: 'the price was wrong' };
+    await dataOf(service.call('POST', `/accounts/${id}/credit/refund`, refund), 201);
+    expect(await accountNow(service, id)).toMatchObject({ status: 'completed', total: 850, paid: 850 });
+    await change(id, { kind: 'undo' });
+    expect(await accountNow(service, id)).toMatchObject({ status: 'active', total: 1_000, paid: 850 });
+    await expectBooksToBalance(service.context);
+  });
+
   it('stays if its pay plan ends the offer', async () => {
     const plan = await newPlan();
     const { id } = await newAccount(service, { payplanId: plan.id });

@@ -56,12 +56,13 @@ function readPayoffs(
 ) {
   const sums = new Map<number, { inMinor: Minor; netMinor: Minor }>();
   for (const { accountId, movement } of events.flatMap(({ movements }) => movements)) {
-    if (!('amountMinor' in movement)) continue;
+    // A change of the price moves no money, but the sum paid can be below the new price.
+    const amountMinor = 'amountMinor' in movement ? movement.amountMinor : 0n;
     const isIn = movement.kind === 'money_in';
     const { inMinor, netMinor } = sums.get(accountId) ?? { inMinor: 0n, netMinor: 0n };
     sums.set(accountId, {
-      inMinor: isIn ? inMinor + movement.amountMinor : inMinor,
-      netMinor: isIn ? netMinor + movement.amountMinor : netMinor - movement.amountMinor,
+      inMinor: isIn ? inMinor + amountMinor : inMinor,
+      netMinor: isIn ? netMinor + amountMinor : netMinor - amountMinor,
     });
   }
   const near = [...sums].flatMap(([id, { inMinor, netMinor }]) => {
