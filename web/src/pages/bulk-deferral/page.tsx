@@ -250,7 +250,9 @@ function Shown({ deferral }: { deferral: Schemas['BulkDeferralWithProblems'] }) 
         }
       >
         <Badge tone={TONES[status]}>{statusText}</Badge>
-        <span>{format.date(deferral.from)}</span>
+        <span>
+          {t('changePlan.from')}: {format.date(deferral.from)}
+        </span>
         <span>
           {deferral.days === null
             ? `${t('field.periods')}: ${deferral.periods}`

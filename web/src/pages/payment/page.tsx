@@ -132,5 +132,7 @@ function ShareReceipt({ id }: { id: number }) {
 }
 
 function linkTo(id: number | null | undefined) {
-  return typeof id === 'number' && <Link href={`/payments/${id}`}>{t('payment.title', { id })}</Link>;
+  return typeof id === 'number' ? (
+    <Link href={`/payments/${id}`}>{t('payment.title', { id })}</Link>
+  ) : undefined;
 }
