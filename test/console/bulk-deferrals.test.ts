@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
+import { eventually } from '../support/waiting.ts';
 import {
   dayBefore,
   expectAccessible,
@@ -109,6 +110,7 @@ describe.skipIf(!HAS_BROWSER)('the deferral of many accounts', () => {
       .getByText('1 × Not possible: the status does not allow it: the account is cancelled')
       .waitFor();
     await page.locator('tbody tr', { hasText: 'Not possible' }).getByText('–').waitFor();
+    await eventually(() => page.locator('tbody tr', { hasText: 'Waiting' }).count()).toBe(2);
     await cancel(ids[1]);
     await page.getByRole('button', { name: 'Defer the accounts' }).click();
     await page.locator('dialog').getByRole('button', { name: 'Defer the accounts' }).click();
@@ -144,7 +146,9 @@ describe.skipIf(!HAS_BROWSER)('the deferral of many accounts', () => {
     await request.click();
     await page.locator('dialog').getByText('Ahirisha akaunti nyingi').first().waitFor();
     await expectAccessible(page);
-    await page.locator('dialog .facts').getByRole('link').click();
+    const accounts = page.locator('dialog .facts').getByRole('link');
+    expect(await accounts.textContent()).toBe('3');
+    await accounts.click();
     await status(page, 'Ithibitishwe leo');
   });
 

@@ -24,7 +24,6 @@ export const approvals = {
   'approvals.changed.hint':
     'This request can no longer be approved, and ends within a minute. If the action is still needed, send a new request.',
   'approvals.change': '{fact}: {before} → {now}',
-  'approvals.accounts': 'Many accounts',
   'approvals.effect.reverse_payment':
     'The payment is undone. If it has an account, the credit is reduced first, and the rest is owed again.',
   'approvals.effect.correct_payment':

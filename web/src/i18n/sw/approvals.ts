@@ -25,7 +25,6 @@ export const approvals: Record<keyof typeof en, string> = {
   'approvals.changed.hint':
     'Haliwezi kuidhinishwa tena, na litaisha ndani ya dakika moja. Tuma ombi jipya ikiwa bado linahitajika.',
   'approvals.change': '{fact}: {before} → {now}',
-  'approvals.accounts': 'Akaunti nyingi',
   'approvals.effect.reverse_payment':
     'Malipo yanabatilishwa. Ikiwa yana akaunti, salio la ziada linapunguzwa kwanza, na kinachobaki kinadaiwa tena.',
   'approvals.effect.correct_payment':

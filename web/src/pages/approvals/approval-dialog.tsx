@@ -21,6 +21,13 @@ const RequestedPlanChange = lazy(async () => {
   return { default: loaded.RequestedPlanChange };
 });
 
+const RequestedBulkDeferral = lazy(async () => {
+  const [loaded] = await untilLoaded(() =>
+    Promise.all([import('./requested-bulk-deferral.tsx'), loadMessages('plan-changes')]),
+  );
+  return { default: loaded.RequestedBulkDeferral };
+});
+
 interface ApprovalDialogProps {
   approval: Approval;
   onClose(): void;
@@ -151,12 +158,6 @@ function Details({ approval }: { approval: Approval }) {
             paymentId && <Link href={`/payments/${paymentId}`}>{format.number(paymentId)}</Link>,
           ],
           [
-            t('approvals.accounts'),
-            bulkDeferralId && (
-              <Link href={`/plan-changes/many/${bulkDeferralId}`}>{format.number(bulkDeferralId)}</Link>
-            ),
-          ],
-          [
             t('approvals.receiver'),
             toAccountId && (
               <Link className="mono" href={`/accounts/${toAccountId}`}>
@@ -176,6 +177,11 @@ function Details({ approval }: { approval: Approval }) {
       {planChange && (
         <Suspense fallback={<Skeleton />}>
           <RequestedPlanChange approval={approval} change={planChange} />
+        </Suspense>
+      )}
+      {bulkDeferralId !== null && (
+        <Suspense fallback={<Skeleton />}>
+          <RequestedBulkDeferral id={bulkDeferralId} />
         </Suspense>
       )}
     </>

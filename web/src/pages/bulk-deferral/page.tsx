@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { api, client, KEEPS_LAST } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
@@ -48,7 +48,7 @@ const LEFT_OF: Partial<Record<BulkDeferral['status'], (counts: Counts) => number
   undoing: ({ deferred }) => deferred,
 };
 
-const isAtWork = ({ status }: BulkDeferral) => status in LEFT_OF;
+const isAtWork = ({ status }: Pick<BulkDeferral, 'status'>) => status in LEFT_OF;
 
 /** The deferrals of many accounts, or one of them. */
 export function Page({ id }: { id?: string }) {
@@ -293,7 +293,7 @@ function Shown({ deferral }: { deferral: Schemas['BulkDeferralWithProblems'] }) 
           ))}
         </Notice>
       )}
-      <Accounts id={id} />
+      <Accounts id={id} status={status} />
       {opened === 'confirm' && <ConfirmDialog deferral={deferral} onClose={close} />}
       {opened === 'undo' && <UndoDialog id={id} onClose={close} />}
     </>
@@ -317,7 +317,8 @@ function problemText(state: string, code: string, text: string): string {
   return [tValue('bulkState', state), tValue('bulkProblem', code), ...details].join(': ');
 }
 
-function Accounts({ id }: { id: number }) {
+/** The accounts, which a job changes: they are read while it works, and once more after its end. */
+function Accounts({ id, status }: { id: number; status: Schemas['BulkDeferral']['status'] }) {
   const list = useList({ name: 'id', isDescending: false }, [
     choiceFilter('state', t('field.status'), STATES, (state) => tValue('bulkState', state)),
   ]);
@@ -325,8 +326,11 @@ function Accounts({ id }: { id: number }) {
     'get',
     '/api/plan-changes/bulk-deferrals/{id}/accounts',
     { params: { path: { id }, query: list.query } },
-    KEEPS_LAST,
+    { ...KEEPS_LAST, refetchInterval: isAtWork({ status }) ? REFRESH_MS : false },
   );
+  const { refetch } = query;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: at each change of the status
+  useEffect(() => void refetch(), [refetch, status]);
   const columns: Column<Schemas['BulkDeferralAccount']>[] = [
     codeColumn('accountId', t('field.account'), ({ accountNumber }) => accountNumber, {
       onPhone: 'title',
