@@ -153,6 +153,15 @@ describe.skipIf(!HAS_BROWSER)('the deferral of many accounts', () => {
   });
 
   it('can be seen, but not prepared, by users who may not change plans', async () => {
+    await newRegion('west', 1);
+    await console.call('POST', '/plan-changes/bulk-deferrals', {
+      ...{
+        filter: { customerMetadata: { region: 'west' } },
+        from: dayBefore(-7),
+        periods: 1,
+        reason: 'Hail',
+      },
+    });
     const page = await console.open('/plan-changes/many', { email: await console.createUser('viewer') });
     await page.getByRole('heading', { name: 'Many accounts deferred' }).waitFor();
     await page.locator('tbody tr').first().waitFor();
