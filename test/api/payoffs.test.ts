@@ -12,6 +12,8 @@ import {
   reverse,
   runJobs,
   setToday,
+  startServiceForTest,
+  type TestService,
   useInstance,
   useService,
   wrongFields,
@@ -29,7 +31,7 @@ beforeAll(() => setToday(service, DAY));
 let plans = 0;
 
 /** Ten weekly instalments of 100, without a deposit, that offer 10 % to a customer who pays them early. */
-function newPlan(fields: object = {}): Promise<Data> {
+function newPlan(fields: object = {}, on: TestService = service): Promise<Data> {
   plans += 1;
   const body = {
     ...{
@@ -42,7 +44,7 @@ function newPlan(fields: object = {}): Promise<Data> {
     earlyPayoff: { discountBasisPoints: 1_000 },
     ...fields,
   };
-  return dataOf(service.call('POST', '/payplans', body), 201);
+  return dataOf(on.call('POST', '/payplans', body), 201);
 }
 
 async function account(plan: object = {}, fields: object = {}): Promise<Data> {
@@ -66,7 +68,6 @@ const PAID_OFF = { status: 'completed', total: 900, paid: 900, balance: 0, credi
 
 describe('what a pay plan offers', () => {
   it('is shown with its defaults, changed and ended', async () => {
-    expect(await oldestUsable()).toBe('0036_oldest_usable_migration');
     const plan = await newPlan();
     expect(plan.earlyPayoff).toEqual({ discountBasisPoints: 1_000, until: null, minDues: 2 });
     const offer = { discountBasisPoints: 500, until: '2027-06-30', minDues: 1 };
@@ -78,22 +79,19 @@ describe('what a pay plan offers', () => {
   });
 });
 
-/** The migration that a version of the service needs to work with the database. */
-async function oldestUsable(): Promise<string> {
-  const { rows } = await sql<{ name: string }>`select oldest_usable_migration() as name`.execute(
-    service.context.db,
-  );
-  return rows[0]?.name ?? '';
-}
-
 describe('an earlier version of the service', () => {
   it('refuses the database from the first offer on, also after it, because of the payoffs', async () => {
-    const { id } = await account();
+    const other = await startServiceForTest();
+    await setToday(other, DAY);
+    const { db } = other.context;
+    const oldestUsable = async () =>
+      (await sql<{ name: string }>`select oldest_usable_migration() as name`.execute(db)).rows[0]?.name;
+    expect(await oldestUsable()).toBe('0036_oldest_usable_migration');
+    const { id: payplanId } = await newPlan({}, other);
     expect(await oldestUsable()).toBe('0112_early_payoff');
-    await pay(service, id, 900);
-    await sql`update pay_plans set payoff_basis_points = null, payoff_until = null, payoff_min_dues = null`.execute(
-      service.context.db,
-    );
+    const { id } = await newAccount(other, { payplanId });
+    await pay(other, id, 900);
+    await dataOf(other.call('PUT', `/payplans/${payplanId}`, { earlyPayoff: null }));
     expect(await oldestUsable()).toBe('0112_early_payoff');
   });
 });
