@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { KEYS } from '../../web/src/ui/keys.ts';
+import { eventually } from '../support/waiting.ts';
 import { expectAccessible, HAS_BROWSER, PHONE, useConsole } from './console.ts';
 
 describe.skipIf(!HAS_BROWSER)('the key ?', () => {
@@ -32,7 +33,8 @@ describe.skipIf(!HAS_BROWSER)('the key ?', () => {
     await page.goto(`${console.origin}/customers`);
     await page.getByRole('heading', { level: 1, name: 'Customers' }).waitFor();
     await page.keyboard.press('?');
-    expect(await dialog.locator('dt').allTextContents()).toEqual(['/', '?', '↓', '↑', 'Enter', 'Esc']);
+    const keys = () => dialog.locator('dt').allTextContents();
+    await eventually(keys).toEqual(['/', '?', '↓', '↑', 'Enter', 'Esc']);
   });
 
   it('opens no second dialog over an open one', async () => {
