@@ -91,7 +91,7 @@ describe.skipIf(!HAS_BROWSER)('the deferral of many accounts', () => {
     expect(await versions(ids)).toEqual([2, 2]);
   });
 
-  it('tells accounts refused by the preview from those left out later, also in Swahili', async () => {
+  it('counts accounts that the preview refused and those that the job left out on different lines, also in Swahili', async () => {
     const ids = await newRegion('south', 3);
     const cancel = (id?: number) =>
       console.call('PUT', `/accounts/${id}`, { status: 'cancelled', reason: 'A test' });

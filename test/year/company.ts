@@ -108,7 +108,7 @@ export class Company {
   readonly terms = new Map<number, RawTerms[]>();
   /** The accounts whose plan was changed. */
   readonly changed = new Set<number>();
-  /** The last day on which an undo has started the grace of an account anew. */
+  /** For each account whose plan had an undo: the day of the newest undo, from which its days of grace are counted. */
   readonly graceFrom = new Map<number, string>();
   /** The number of actions of each kind. */
   readonly counts: Record<string, number> = {};

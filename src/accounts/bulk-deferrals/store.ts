@@ -111,7 +111,7 @@ export async function findBulkDeferral(db: Db | Tx, id: number): Promise<ListedB
   return rows[0];
 }
 
-/** A bulk deferral alone, for the job that reads it before each few changes. */
+/** A bulk deferral alone, for the job that works on it. */
 export async function findBulkDeferralRow(db: Db, id: number): Promise<BulkDeferralRow | undefined> {
   const { rows } = await sql<BulkDeferralRow>`select * from bulk_deferrals where id = ${id}`.execute(db);
   return rows[0];

@@ -47,7 +47,8 @@ export async function workOnBulkDeferral(
 ): Promise<void> {
   const turn = AbortSignal.any([signal, AbortSignal.timeout(context.config.limits.bulkDeferralTurnMs)]);
   try {
-    while (!turn.aborted) if (!(await takeStep(context, log, id, isLast))) return;
+    const takeStep = await chooseStep(context, log, id, isLast);
+    while (!turn.aborted) if (!(await takeStep())) return;
   } catch (error) {
     log.error({ err: error, bulkDeferral: id }, 'the work on a bulk deferral failed');
     if (isLast) await failPreview(context, id);
@@ -56,18 +57,25 @@ export async function workOnBulkDeferral(
   await addJob(context.db, jobOf(BULK_DEFERRAL_TASK, id));
 }
 
-/** @returns false if the work is complete. */
-async function takeStep(context: Context, log: Log, id: number, isLast: boolean): Promise<boolean> {
+/** A step works on the next accounts. It returns false if the work is complete. */
+async function chooseStep(
+  context: Context,
+  log: Log,
+  id: number,
+  isLast: boolean,
+): Promise<() => Promise<boolean>> {
   const row = await findBulkDeferralRow(context.db, id);
   switch (row?.status) {
     case 'previewing':
-      return previewNext(context, row);
+      return () => previewNext(context, row);
     case 'running':
-      return changeNext(context, log, row, isLast, DEFERRAL);
-    case 'undoing':
-      return changeNext(context, log, row, isLast, UNDO);
+    case 'undoing': {
+      const actor = await actorOfWork(context, row);
+      const work = row.status === 'running' ? DEFERRAL : UNDO;
+      return () => changeNext(context, log, { row, actor, isLast }, work);
+    }
     default:
-      return false;
+      return async () => false;
   }
 }
 
@@ -151,12 +159,10 @@ interface Work {
 async function changeNext(
   context: Context,
   log: Log,
-  row: BulkDeferralRow,
-  isLast: boolean,
+  { row, actor, isLast }: { row: BulkDeferralRow; actor: Actor; isLast: boolean },
   { from, failed, to, change }: Work,
 ): Promise<boolean> {
   const { db } = context;
-  const actor = await actorOfWork(context, row);
   const next = await findNextAccounts(db, row.id, from, CHANGED_AT_ONCE);
   const changeAll = (rows: readonly SelectedAccountRow[]) =>
     inTransaction(

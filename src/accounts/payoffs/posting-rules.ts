@@ -266,6 +266,9 @@ function loweredPrice(
   });
 }
 
+/** The type of a column for any JSON has no interfaces. */
+const asJson = (terms: RecordedTerms) => terms as unknown as NewPlanChange['before'];
+
 function planMove(
   before: AccountRow,
   columns: Partial<AccountRow>,
@@ -293,8 +296,8 @@ function planMove(
       ...named,
       id: changeId,
       body: change.body as NewPlanChange['body'],
-      before: recordedTermsOf(before) as unknown as NewPlanChange['before'],
-      after: recordedTermsOf(account) as unknown as NewPlanChange['after'],
+      before: asJson(recordedTermsOf(before)),
+      after: asJson(recordedTermsOf(account)),
       price_change_minor: byMinor,
     },
     original: { ...original, ...named },

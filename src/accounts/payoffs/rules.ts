@@ -74,12 +74,6 @@ export function offerOn(
   return duesOf(terms).length + 1 > MAX_RUNS ? 'too_many_runs' : { discountMinor, unpaidDues };
 }
 
-/** The discount for an account that pays all that is left on a day. 0 if none is offered. */
-export function payoffOffer(offer: PayoffOffer, situation: PayoffSituation, day: PlainDate): Minor {
-  const offered = offerOn(offer, situation, day);
-  return typeof offered === 'string' ? 0n : offered.discountMinor;
-}
-
 /**
  * The discount to post when money arrives: the offer, if the money up to the day pays the rest. What is paid beyond it is credit.
  * @param paidMinor - the sum of the unreversed money dated up to the day.
@@ -89,6 +83,8 @@ export function earnedPayoff(
   situation: PayoffSituation,
   { day, paidMinor }: { day: PlainDate; paidMinor: Minor },
 ): Minor {
-  const discountMinor = payoffOffer(offer, situation, day);
+  const offered = offerOn(offer, situation, day);
+  if (typeof offered === 'string') return 0n;
+  const { discountMinor } = offered;
   return paidMinor >= totalOf(situation.terms) - discountMinor ? discountMinor : 0n;
 }

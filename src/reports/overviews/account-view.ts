@@ -48,6 +48,8 @@ export async function readAccountOverview(
   const offer = await findOfferFacts(db, id, currency);
   const quoteIn = (one: Language) =>
     quoteAccount(row, { date: day, amountMinor: null, today: day, language: one, offer }, currency);
+  const quote = quoteIn(language);
+  const quoteForUser = lang === undefined || lang === language ? quote : quoteIn(lang);
   const account = await showAccount(context, actor, row, expand || undefined);
   return {
     account,
@@ -57,8 +59,8 @@ export async function readAccountOverview(
       givesUp: isStatusIn(status, 'closed') ? account.balance : 0,
     })),
     schedule: toSchedule(row, currency, day),
-    quote: quoteIn(language),
-    sentence: quoteIn(lang ?? language).explanation.sentence,
+    quote,
+    sentence: quoteForUser.explanation.sentence,
     coverage: await ifAllowed('payments:read', async () => {
       const latest = await readCoverage(context, row, LATEST.coverage);
       const terms = termsOf(row);
