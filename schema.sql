@@ -8,7 +8,7 @@ create type approval_status as enum ('pending', 'approved', 'rejected', 'withdra
 
 create type balance_gap_state as enum ('open', 'payments_found', 'money_left');
 
-create type bulk_deferral_problem as enum ('status', 'plan_changed', 'money_posted', 'not_possible', 'later_change', 'already_undone', 'failed');
+create type bulk_deferral_problem as enum ('status', 'plan_changed', 'money_posted', 'not_possible', 'later_change', 'already_undone', 'failed', 'stopped');
 
 create type bulk_deferral_state as enum ('selected', 'refused', 'waiting', 'deferred', 'skipped', 'undone', 'not_undone');
 

@@ -116,6 +116,7 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'GET /plan-changes/bulk-deferrals/:id': EVERYONE,
   'GET /plan-changes/bulk-deferrals/:id/accounts': EVERYONE,
   'POST /plan-changes/bulk-deferrals/:id/confirm': ['admin', 'manager', 'finance'],
+  'POST /plan-changes/bulk-deferrals/:id/cancel': ['admin', 'manager', 'finance'],
   'POST /plan-changes/bulk-deferrals/:id/undo': ['admin', 'manager', 'finance'],
   'GET /approvals': ALL_BUT_AGENTS,
   'GET /approvals/:id': ALL_BUT_AGENTS,

@@ -58,6 +58,7 @@ const post = (path: string, body?: object, options = {}) =>
   service.call('POST', `${PATH}${path}`, body, options);
 const now = (id: number): Promise<Data> => dataOf(service.call('GET', `${PATH}/${id}`));
 const confirm = (id: number) => post(`/${id}/confirm`);
+const cancel = (id: number) => post(`/${id}/cancel`);
 const undo = (id: number) => post(`/${id}/undo`, { reason: 'The wrong region' });
 const accountsOf = (id: number, query = ''): Promise<Data[]> =>
   dataOf(service.call('GET', `${PATH}/${id}/accounts?sort=accountId:asc${query}`));
@@ -87,6 +88,8 @@ async function failAt(
   return () => sql`drop trigger fail_for_test on ${sql.table(table)}`.execute(db);
 }
 
+const failAtChange = (accountId: number) => failAt('plan_changes', 'insert', accountId);
+
 /** The preview of a deferral. */
 async function preview(filter: object, fields: object = {}): Promise<Data> {
   const { id } = await dataOf(post('', { ...DEFERRAL, filter, ...fields }), 201);
@@ -115,13 +118,26 @@ describe('the preview of a bulk deferral', () => {
     await pay(service, ids[0] ?? 0, 2_400);
     const started = await dataOf(post('', { ...DEFERRAL, filter, reasonCode: 'harvest' }), 201);
     expect(started).toMatchObject({
-      ...{ status: 'previewing', allowedMoves: [], selectedCount: 3, deferrableCount: null, balance: null },
+      ...{
+        status: 'previewing',
+        allowedMoves: ['expired'],
+        selectedCount: 3,
+        deferrableCount: null,
+        balance: null,
+      },
       counts: { selected: 3, waiting: 0 },
     });
     await runQueue();
     const shown = await now(started.id);
     expect(shown).toMatchObject({
-      ...{ status: 'draft', allowedMoves: ['running'], filter, ...DEFERRAL, arrears: 'stay', days: null },
+      ...{
+        status: 'draft',
+        allowedMoves: ['running', 'expired'],
+        filter,
+        ...DEFERRAL,
+        arrears: 'stay',
+        days: null,
+      },
       ...{ preparedOn: DAY, selectedCount: 3, deferrableCount: 3, balance: 3 * TOTAL - 2_400 },
       ...{ arrearsMoved: 0, reasonCode: 'harvest', needsApproval: false, createdBy: 'admin@example.com' },
       counts: { selected: 0, refused: 0, waiting: 3, deferred: 0, skipped: 0 },
@@ -341,7 +357,7 @@ describe('the preview of a bulk deferral', () => {
     const { filter, ids } = await region(1);
     await move(service, ids[0] ?? 0, 'cancelled');
     const { id, allowedMoves } = await preview(filter);
-    expect(allowedMoves).toEqual([]);
+    expect(allowedMoves).toEqual(['expired']);
     expect(wrongFields(await confirm(id))).toEqual(['id']);
   });
 });
@@ -492,8 +508,6 @@ describe('a confirmed bulk deferral', () => {
 });
 
 describe('the job of a bulk deferral', () => {
-  const failAtChange = (accountId: number) => failAt('plan_changes', 'insert', accountId);
-
   it('continues with the account at which it ended, and defers each account once', async () => {
     const { filter, ids } = await region(5);
     const { id } = await preview(filter);
@@ -638,6 +652,84 @@ describe('the undo of a bulk deferral', () => {
   });
 });
 
+describe('a cancelled bulk deferral', () => {
+  it('that was a preview is expired, and names who cancelled it', async () => {
+    const { filter, ids } = await region(2);
+    const { id } = await preview(filter);
+    const finance = await service.tokenOf('finance');
+    expect(await dataOf(post(`/${id}/cancel`, undefined, { token: finance }))).toMatchObject({
+      ...{ status: 'expired', allowedMoves: [], startedAt: null, endedAt: expect.any(String) },
+      ...{
+        selectedCount: 2,
+        deferrableCount: 2,
+        balance: 2 * TOTAL,
+        actor: expect.stringMatching(/^user\d/),
+      },
+      counts: { waiting: 0 },
+    });
+    expect(await accountsOf(id)).toEqual([]);
+    expect((await confirm(id)).status).toBe(400);
+    expect((await cancel(id)).status).toBe(400);
+    expect((await cancel(999_999)).status).toBe(404);
+    expect(await versionsOf(ids)).toEqual([0, 0]);
+  });
+
+  it('whose preview is not complete is not computed any more', async () => {
+    const { filter } = await region(1);
+    const { id } = await dataOf(post('', { ...DEFERRAL, filter }), 201);
+    await dataOf(cancel(id));
+    await runQueue();
+    expect(await now(id)).toMatchObject({ status: 'expired', deferrableCount: null });
+  });
+
+  it('that is running keeps the accounts that it has deferred, which can be undone, and skips the others', async () => {
+    const { filter, ids } = await region(5);
+    const { id } = await preview(filter);
+    const repair = await failAtChange(ids[2] ?? 0);
+    await dataOf(confirm(id));
+    await expect(runQueue()).rejects.toThrow('the process ended');
+    await repair();
+    const running = await now(id);
+    expect(running).toMatchObject({ status: 'running', allowedMoves: ['done'] });
+    expect(await dataOf(cancel(id))).toMatchObject({
+      ...{
+        status: 'done',
+        allowedMoves: ['undoing'],
+        startedAt: running.startedAt,
+        actor: 'admin@example.com',
+      },
+      counts: { waiting: 0, deferred: 2, skipped: 3 },
+      problems: [{ state: 'skipped', code: 'stopped', count: 3, accountIds: ids.slice(2) }],
+    });
+    await runQueue();
+    expect(await versionsOf(ids)).toEqual([1, 1, 0, 0, 0]);
+    expect((await cancel(id)).status).toBe(400);
+    await dataOf(undo(id));
+    expect((await cancel(id)).status).toBe(400);
+    await runQueue();
+    expect(await now(id)).toMatchObject({ status: 'undone', counts: { undone: 2, skipped: 3 } });
+    expect(await versionsOf(ids)).toEqual([2, 2, 0, 0, 0]);
+  });
+
+  it('that is running skips each account, or has deferred it', async () => {
+    const { filter, ids } = await region(12);
+    const { id } = await preview(filter);
+    await dataOf(confirm(id));
+    const { context, parts } = service;
+    const [stopped] = await Promise.all([
+      cancel(id),
+      ...[1, 2].map(() => workOnBulkDeferral(context, parts.log, id, SILENT)),
+    ]);
+    const { status, counts } = await now(id);
+    expect([status, counts.waiting, counts.deferred + counts.skipped]).toEqual(['done', 0, 12]);
+    if (stopped.status === 200) expect(stopped.body.data.counts).toEqual(counts);
+    else expect([stopped.status, counts.skipped]).toEqual([400, 0]);
+    const states = (await accountsOf(id)).map(({ state }) => (state === 'deferred' ? 1 : 0));
+    expect(await versionsOf(ids)).toEqual(states);
+    await expectBooksToBalance(context);
+  });
+});
+
 describe('above the approval limit', () => {
   const approve = async (id: number, options: object = {}) =>
     limited.call('POST', `/approvals/${id}/approve`, undefined, {
@@ -660,6 +752,7 @@ describe('above the approval limit', () => {
       ...{ action: 'start_bulk_deferral', amount: 2 * TOTAL, bulkDeferralId: id, reason: DEFERRAL.reason },
     });
     expect((await ask(id)).status).toBe(409);
+    expect((await ask(id, 'cancel')).status).toBe(409);
     await runQueue();
     expect(await now(id)).toMatchObject({ status: 'draft', allowedMoves: [], pendingApprovalId: request.id });
     expect(await versionsOf(ids)).toEqual([0, 0]);
@@ -757,7 +850,7 @@ describe('above the approval limit', () => {
     const request = await dataOf(ask(id), 202);
     const token = await service.tokenOf('manager');
     await dataOf(service.call('POST', `/approvals/${request.id}/reject`, { reason: 'no' }, { token }));
-    expect(await now(id)).toMatchObject({ status: 'draft', allowedMoves: ['running'] });
+    expect(await now(id)).toMatchObject({ status: 'draft', allowedMoves: ['running', 'expired'] });
     const again = await dataOf(ask(id), 202);
     await dataOf(service.call('POST', `/approvals/${again.id}/reject`, { reason: 'no' }, { token }));
   });

@@ -359,7 +359,12 @@ describe('a change publishes', () => {
     await newAccount(service, { customerId });
     await newAccount(service, { customerId });
     const body = { filter: { customerMetadata: metadata }, from: '2026-11-16', periods: 1 };
-    const { id } = await post('/plan-changes/bulk-deferrals', { ...body, reason: 'private remark' });
+    const prepare = () => post('/plan-changes/bulk-deferrals', { ...body, reason: 'private remark' });
+    const discarded = await prepare();
+    await publishes([['bulk_deferral.discarded', {}]], () =>
+      post(`/plan-changes/bulk-deferrals/${discarded.id}/cancel`),
+    );
+    const { id } = await prepare();
     const path = `/plan-changes/bulk-deferrals/${id}`;
     const untilIs = (status: string) =>
       until(`bulk deferral ${status}`, async () => (await ok(service.call('GET', path))).status === status);

@@ -101,6 +101,7 @@ export const ENDINGS = [
   'POST /api/reconciliations/statements/{id}/import',
   'POST /api/reconciliations/statements/{id}/reconcile',
   'POST /api/plan-changes/bulk-deferrals',
+  'POST /api/plan-changes/bulk-deferrals/{id}/cancel',
   'POST /api/plan-changes/bulk-deferrals/{id}/confirm',
   'POST /api/plan-changes/bulk-deferrals/{id}/undo',
   'GET /api/plan-changes/bulk-deferrals',

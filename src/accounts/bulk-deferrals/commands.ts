@@ -1,4 +1,5 @@
 import { event } from '../../changes/events/change-rules.ts';
+import type { AuditAction } from '../../changes/events/change-schema.ts';
 import { audit } from '../../changes/events/change-store.ts';
 import { type Actor, type Context, today } from '../../core/context.ts';
 import type { Tx } from '../../core/database/db.ts';
@@ -12,7 +13,7 @@ import { type ApprovableAction, requestApproval } from '../../staff/approvals/co
 import { alreadyPending, bulkDeferralIdOf, type DoneOrRequested } from '../../staff/approvals/rules.ts';
 import { findPendingApproval } from '../../staff/approvals/store.ts';
 import { checkFields } from '../plan-changes/request-rules.ts';
-import { checkMove } from './rules.ts';
+import { checkMove, STOPPED } from './rules.ts';
 import { FILTER_FIELDS, MAX_ACCOUNTS, type NewBulkDeferral } from './schema.ts';
 import {
   type BulkDeferralRow,
@@ -24,6 +25,7 @@ import {
   lockBulkDeferral,
   setAtWork,
   setEnded,
+  skipWaitingAccounts,
   sumBalances,
 } from './store.ts';
 
@@ -143,10 +145,9 @@ async function startWork(
   { work, accountCount, amountMinor, reason }: Work,
 ): Promise<DoneOrRequested<number>> {
   const isUndo = work === 'undoing';
-  const subject = { accountId: null, paymentId: null, bulkDeferralId: id };
+  const subject = subjectOf(id);
   // Also if this call is below the limit, for example because a customer has paid since the request.
-  const pending = actor.approval ? undefined : await findPendingApproval(tx, subject);
-  if (pending) throw alreadyPending(pending);
+  await checkNonePending(tx, actor, subject);
   const requested = await requestApproval(tx, context, actor, {
     action: isUndo ? 'undo_bulk_deferral' : 'start_bulk_deferral',
     ...subject,
@@ -168,6 +169,43 @@ async function startWork(
   });
   await addJob(tx, jobOf(BULK_DEFERRAL_TASK, id));
   return { done: id };
+}
+
+/**
+ * Ends a preview, and deletes its accounts; or stops a deferral: the accounts that it has deferred stay deferred, and can be undone, and
+ * the others are skipped.
+ * @throws AppError NOT_FOUND; VALIDATION_ERROR if there is nothing to cancel; DUPLICATE_ENTRY if a request for approval is pending.
+ */
+export function cancelBulkDeferral(context: Context, actor: Actor, id: number): Promise<void> {
+  return inTransaction(context.db, async (tx) => {
+    const row = await getLocked(tx, id);
+    const isRunning = row.status === 'running';
+    checkMove(row.status, isRunning ? 'done' : 'expired');
+    await checkNonePending(tx, actor, subjectOf(id));
+    if (isRunning) {
+      await skipWaitingAccounts(tx, id, STOPPED);
+      return endWork(tx, actor, row, 'done', 'bulk_deferral.stop');
+    }
+    await setEnded(tx, id, 'expired', { actor_user_id: actor.userId, api_key_id: actor.apiKey?.id ?? null });
+    await deleteSelectedAccounts(tx, id);
+    await audit(tx, actor, {
+      action: 'bulk_deferral.discard',
+      resource: 'bulk_deferral',
+      resourceId: id,
+      before: { status: row.status },
+      after: { status: 'expired' },
+      event: event('bulk_deferral.discarded', {}),
+    });
+  });
+}
+
+function subjectOf(id: number) {
+  return { accountId: null, paymentId: null, bulkDeferralId: id };
+}
+
+async function checkNonePending(tx: Tx, actor: Actor, subject: ReturnType<typeof subjectOf>): Promise<void> {
+  const pending = actor.approval ? undefined : await findPendingApproval(tx, subject);
+  if (pending) throw alreadyPending(pending);
 }
 
 /** Why a draft cannot be confirmed any more. */
@@ -222,7 +260,7 @@ export async function failPreview({ db }: Pick<Context, 'db'>, id: number): Prom
   await inTransaction(db, async (tx) => {
     const row = await lockBulkDeferral(tx, id);
     if (row?.status !== 'previewing') return;
-    await setEnded(tx, id, 'failed', FAILURE);
+    await setEnded(tx, id, 'failed', { failure: FAILURE });
     await deleteSelectedAccounts(tx, id);
   });
 }
@@ -235,15 +273,16 @@ export async function endWork(
   actor: Actor,
   { id, status }: BulkDeferralRow,
   to: 'done' | 'undone',
+  action: AuditAction = to === 'undone' ? 'bulk_deferral.end_undo' : 'bulk_deferral.end',
 ): Promise<void> {
   const counts = await countStates(tx, id);
-  const isUndo = status === 'undoing';
+  const isUndo = to === 'undone';
   const [changedCount = 0, skippedCount = 0] = isUndo
     ? [counts.undone, counts.not_undone]
     : [counts.deferred, counts.skipped];
   await setEnded(tx, id, to);
   await audit(tx, actor, {
-    action: isUndo ? 'bulk_deferral.end_undo' : 'bulk_deferral.end',
+    action,
     resource: 'bulk_deferral',
     resourceId: id,
     before: { status },

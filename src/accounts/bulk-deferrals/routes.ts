@@ -7,13 +7,14 @@ import { repeatable } from '../../core/http/idempotency.ts';
 import { Approval } from '../../staff/approvals/schema.ts';
 import { SENT_FOR_APPROVAL, sentForApproval } from '../../staff/approvals/view.ts';
 import { formatAccountNumber } from '../account-number-rules.ts';
-import { prepareBulkDeferral, startBulkDeferral, undoBulkDeferral } from './commands.ts';
+import { cancelBulkDeferral, prepareBulkDeferral, startBulkDeferral, undoBulkDeferral } from './commands.ts';
 import {
   BulkDeferral,
   BulkDeferralAccount,
   BulkDeferralWithProblems,
   bulkDeferralAccountList,
   bulkDeferralList,
+  CancelledParams,
   NewBulkDeferral,
   UndoBulkDeferral,
 } from './schema.ts';
@@ -134,6 +135,30 @@ export function bulkDeferralRoutes(api: Api, context: Context): void {
           return ok(await showBulkDeferral(txContext, actor, outcome.done), 'Deferral started.');
         reply.status(202);
         return sentForApproval(actor, outcome.requested, currency, formatAccountNumber);
+      }),
+  );
+
+  api.post(
+    '/plan-changes/bulk-deferrals/:id/cancel',
+    {
+      config: { access: 'accounts:change-plan', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'], repeatable: true },
+      schema: {
+        tags: ['Accounts'],
+        operationId: 'cancelBulkDeferral',
+        summary: 'Discard a preview, or stop a deferral',
+        description:
+          'A preview is `expired`, and its accounts are deleted. A deferral that is `running` is `done`: the accounts that it has deferred ' +
+          'stay deferred, and can be undone; the others are skipped with the problem `stopped`. While a request for approval is pending, ' +
+          'the requester withdraws it first.',
+        params: CancelledParams,
+        response: { 200: Envelope(BulkDeferralWithProblems, 'Bulk deferral cancelled.') },
+      },
+    },
+    (request, reply) =>
+      repeatable(context, request, reply, async (txContext) => {
+        const actor = actorOf(request);
+        await cancelBulkDeferral(txContext, actor, request.params.id);
+        return ok(await showBulkDeferral(txContext, actor, request.params.id), 'Bulk deferral cancelled.');
       }),
   );
 

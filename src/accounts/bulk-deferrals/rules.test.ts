@@ -1,22 +1,34 @@
 import { describe, expect, it } from 'vitest';
 import { invalid, notFound } from '../../core/http/errors.ts';
-import { BULK_DEFERRAL_STATUSES, checkMove, nextStatuses, problemOf, problemOfUndo } from './rules.ts';
+import {
+  BULK_DEFERRAL_MOVES,
+  BULK_DEFERRAL_STATUSES,
+  checkMove,
+  nextStatuses,
+  problemOf,
+  problemOfUndo,
+} from './rules.ts';
 
 const BOTH = { hasWaiting: true, hasDeferred: true };
 
 describe('a bulk deferral', () => {
   it('can be started as a draft with accounts, and undone when it is done and has deferred some', () => {
     const none = { hasWaiting: false, hasDeferred: false };
-    expect(nextStatuses('draft', { ...none, hasWaiting: true })).toEqual(['running']);
-    expect(nextStatuses('draft', { ...none, hasDeferred: true })).toEqual([]);
+    expect(nextStatuses('draft', { ...none, hasWaiting: true })).toEqual(['running', 'expired']);
+    expect(nextStatuses('draft', { ...none, hasDeferred: true })).toEqual(['expired']);
     expect(nextStatuses('done', { ...none, hasDeferred: true })).toEqual(['undoing']);
     expect(nextStatuses('done', { ...none, hasWaiting: true })).toEqual([]);
-    const others = BULK_DEFERRAL_STATUSES.filter((status) => status !== 'draft' && status !== 'done');
-    for (const status of others) expect(nextStatuses(status, BOTH)).toEqual([]);
+  });
+
+  it('can be cancelled while it is previewed, as a draft, and while it runs', () => {
+    expect(nextStatuses('previewing', BOTH)).toEqual(['expired']);
+    expect(nextStatuses('running', BOTH)).toEqual(['done']);
+    for (const status of ['expired', 'undoing', 'undone', 'failed'] as const)
+      expect(nextStatuses(status, BOTH)).toEqual([]);
   });
 
   it.each(BULK_DEFERRAL_STATUSES)('that is %s allows only its next work', (status) => {
-    for (const work of ['running', 'undoing'] as const) {
+    for (const work of BULK_DEFERRAL_MOVES) {
       const check = () => checkMove(status, work);
       if (nextStatuses(status, BOTH).includes(work)) expect(check).not.toThrow();
       else expect(check).toThrow(`A bulk deferral cannot go from ${status} to ${work}.`);

@@ -6,20 +6,20 @@ import type {
 } from '../../core/database/tables.ts';
 import { type AppError, illegalMove } from '../../core/http/errors.ts';
 
+export const BULK_DEFERRAL_MOVES = ['running', 'undoing', 'expired', 'done'] as const;
+type Move = (typeof BULK_DEFERRAL_MOVES)[number];
+
 /** The statuses of a bulk deferral: whether a job works on it, and the next statuses for which a user can ask. */
 const STATUSES = {
-  previewing: { hasJob: true, next: [] },
-  draft: { hasJob: false, next: ['running'] },
+  previewing: { hasJob: true, next: ['expired'] },
+  draft: { hasJob: false, next: ['running', 'expired'] },
   expired: { hasJob: false, next: [] },
-  running: { hasJob: true, next: [] },
+  running: { hasJob: true, next: ['done'] },
   done: { hasJob: false, next: ['undoing'] },
   undoing: { hasJob: true, next: [] },
   undone: { hasJob: false, next: [] },
   failed: { hasJob: false, next: [] },
-} as const satisfies Record<
-  BulkDeferralStatus,
-  { hasJob: boolean; next: readonly ('running' | 'undoing')[] }
->;
+} as const satisfies Record<BulkDeferralStatus, { hasJob: boolean; next: readonly Move[] }>;
 
 export const BULK_DEFERRAL_STATUSES = Object.keys(STATUSES) as BulkDeferralStatus[];
 export const STATUSES_WITH_JOB = BULK_DEFERRAL_STATUSES.filter((status) => STATUSES[status].hasJob);
@@ -42,6 +42,7 @@ export const BULK_DEFERRAL_PROBLEMS = [
   'later_change',
   'already_undone',
   'failed',
+  'stopped',
 ] as const satisfies readonly BulkDeferralProblem[];
 
 export type CountsByState = Partial<Record<BulkDeferralState, number>>;
@@ -50,12 +51,13 @@ export type CountsByState = Partial<Record<BulkDeferralState, number>>;
 export function nextStatuses(
   status: BulkDeferralStatus,
   { hasWaiting, hasDeferred }: { hasWaiting: boolean; hasDeferred: boolean },
-): ('running' | 'undoing')[] {
-  return STATUSES[status].next.filter((next) => (next === 'running' ? hasWaiting : hasDeferred));
+): Move[] {
+  const isPossible = { running: hasWaiting, undoing: hasDeferred, expired: true, done: true };
+  return STATUSES[status].next.filter((next) => isPossible[next]);
 }
 
 /** @throws AppError VALIDATION_ERROR if the status does not allow the work. */
-export function checkMove(from: BulkDeferralStatus, to: 'running' | 'undoing'): void {
+export function checkMove(from: BulkDeferralStatus, to: Move): void {
   const allowed: readonly BulkDeferralStatus[] = STATUSES[from].next;
   if (!allowed.includes(to)) throw illegalMove('A bulk deferral', from, to, allowed);
 }
@@ -65,6 +67,8 @@ export interface Problem {
   code: BulkDeferralProblem;
   text: string;
 }
+
+export const STOPPED: Problem = { code: 'stopped', text: 'the deferral was stopped' };
 
 export function statusProblemOf(status: AccountStatus): Problem {
   return { code: 'status', text: `the account is ${status}` };

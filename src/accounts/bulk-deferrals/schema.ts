@@ -3,7 +3,12 @@ import { Choice, DateText, Id, Metadata, Nullable, Text, Timestamp } from '../..
 import { type BodyConditions, bodyConditions, defineList } from '../../core/lists/query.ts';
 import { NewPlanChange } from '../plan-changes/schema.ts';
 import { accountList } from '../schema.ts';
-import { BULK_DEFERRAL_PROBLEMS, BULK_DEFERRAL_STATES, BULK_DEFERRAL_STATUSES } from './rules.ts';
+import {
+  BULK_DEFERRAL_MOVES,
+  BULK_DEFERRAL_PROBLEMS,
+  BULK_DEFERRAL_STATES,
+  BULK_DEFERRAL_STATUSES,
+} from './rules.ts';
 
 /** The fields of `GET /accounts` by which accounts can be selected. */
 const FILTERED = [
@@ -86,6 +91,13 @@ export const NewBulkDeferral = Type.Object(
         periods: 2,
         reason: 'The harvest was lost',
       },
+      {
+        filter: { payplanId: { eq: 2 } },
+        from: '2027-03-01',
+        days: 14,
+        arrears: 'behind',
+        reason: 'The bridge is closed',
+      },
     ],
   },
 );
@@ -96,13 +108,16 @@ export const UndoBulkDeferral = Type.Object(
   { title: 'UndoBulkDeferral', examples: [{ reason: 'The wrong region' }] },
 );
 
+export const CancelledParams = Type.Object({ id: { ...Id, examples: [2] } });
+
 const Problem = Type.Object(
   {
     code: Choice('BulkDeferralProblem', BULK_DEFERRAL_PROBLEMS, {
       description:
         '`status`: the status of the account allows no change. `not_possible`: the deferral is not possible with its instalments, or beyond ' +
         'MAX_DEFERRED_DAYS. `plan_changed`, `money_posted`: the account has changed since the preview. `later_change`, `already_undone`: ' +
-        'its deferral is not its newest change any more. `failed`: its change failed several times, for a reason that is in the log of the service.',
+        'its deferral is not its newest change any more. `failed`: its change failed several times, for a reason that is in the log of the service. ' +
+        '`stopped`: a user stopped the bulk deferral before it came to the account.',
     }),
     text: Type.String(),
   },
@@ -112,7 +127,7 @@ const Problem = Type.Object(
 const EXAMPLE = {
   id: 1,
   status: 'draft' as const,
-  allowedMoves: ['running' as const],
+  allowedMoves: ['running' as const, 'expired' as const],
   from: '2027-03-01',
   periods: 2,
   days: null,
@@ -142,11 +157,12 @@ const fields = {
   id: Id,
   status: Choice('BulkDeferralStatus', BULK_DEFERRAL_STATUSES, {
     description:
-      '`previewing`: a job computes what the deferral would do. `draft`: this can be confirmed until the end of the business day, else it is ' +
-      '`expired`. `running` and `undoing`: a job changes one account after another.',
+      '`previewing`: a job computes what the deferral would do. `draft`: this can be confirmed until the end of the business day, else or if a user ' +
+      'cancels it, it is `expired`. `running` and `undoing`: a job changes one account after another.',
   }),
-  allowedMoves: Type.Array(Choice('BulkDeferralMove', ['running', 'undoing']), {
-    description: 'What is possible now: `running` by `/confirm`, `undoing` by `/undo`.',
+  allowedMoves: Type.Array(Choice('BulkDeferralMove', BULK_DEFERRAL_MOVES), {
+    description:
+      'What is possible now: `running` by `/confirm`, `undoing` by `/undo`, `expired` (of a preview) and `done` (of a deferral) by `/cancel`.',
   }),
   from: DateText,
   periods: Nullable(Type.Integer()),
@@ -166,7 +182,9 @@ const fields = {
   pendingApprovalId: Nullable(Type.Integer({ description: 'The request that waits for approval.' })),
   approvalId: Nullable(Type.Integer({ description: 'The approved request for the last work.' })),
   createdBy: Type.String(),
-  actor: Nullable(Type.String({ description: 'Who confirmed, undid or approved the last work.' })),
+  actor: Nullable(
+    Type.String({ description: 'Who confirmed, undid or approved the last work, or cancelled the preview.' }),
+  ),
   undoReason: Nullable(Type.String()),
   failure: Nullable(Type.String({ description: 'Why the preview failed.' })),
   startedAt: Nullable(Timestamp),

@@ -239,6 +239,16 @@ export async function setAccountState(
     where bulk_deferral_id = ${bulk_deferral_id} and id = ${id}`.execute(tx);
 }
 
+/** Skips the accounts that still wait. Those of a step that is at work are read again after it. */
+export async function skipWaitingAccounts(tx: Tx, id: number, { code, text }: Problem): Promise<void> {
+  await sql`
+    with waiting as (
+      select id from bulk_deferral_accounts where bulk_deferral_id = ${id} and state = 'waiting' order by id for update
+    )
+    update bulk_deferral_accounts s set state = 'skipped', problem = ${sql.lit(code)}, problem_text = ${text}
+    from waiting w where s.bulk_deferral_id = ${id} and s.id = w.id`.execute(tx);
+}
+
 /** Counts all accounts of a bulk deferral. */
 export async function countStates(db: Db, id: number): Promise<CountsByState> {
   const { rows } = await sql<{ state: BulkDeferralState; count: number }>`
@@ -291,11 +301,11 @@ export async function setEnded(
   tx: Tx,
   id: number,
   status: BulkDeferralStatus,
-  failure: string | null = null,
+  fields: Partial<Pick<BulkDeferralRow, 'failure' | 'actor_user_id' | 'api_key_id'>> = {},
 ): Promise<void> {
   await tx
     .updateTable('bulk_deferrals')
-    .set({ status, failure, ended_at: sql`business_now()`, updated_at: sql`business_now()` })
+    .set({ status, failure: null, ...fields, ended_at: sql`business_now()`, updated_at: sql`business_now()` })
     .where('id', '=', id)
     .execute();
 }

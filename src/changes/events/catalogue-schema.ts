@@ -265,8 +265,12 @@ export const EVENTS = {
     data: ['accountCount'],
   },
   'bulk_deferral.ended': {
-    when: 'The deferral of many accounts ended. Skipped accounts had changed since the preview, or could not be changed.',
+    when: 'The deferral of many accounts ended. Skipped accounts had changed since the preview, or could not be changed, or a user stopped the deferral.',
     data: ['changedCount', 'skippedCount'],
+  },
+  'bulk_deferral.discarded': {
+    when: 'A user discarded the preview of a deferral of many accounts.',
+    data: [],
   },
   'bulk_deferral.undo_started': {
     when: 'A user started to undo the deferral of many accounts.',

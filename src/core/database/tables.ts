@@ -24,7 +24,7 @@ export type ArrayTypeImpl<T> = T extends ColumnType<infer S, infer I, infer U>
 
 export type BalanceGapState = "money_left" | "open" | "payments_found";
 
-export type BulkDeferralProblem = "already_undone" | "failed" | "later_change" | "money_posted" | "not_possible" | "plan_changed" | "status";
+export type BulkDeferralProblem = "already_undone" | "failed" | "later_change" | "money_posted" | "not_possible" | "plan_changed" | "status" | "stopped";
 
 export type BulkDeferralState = "deferred" | "not_undone" | "refused" | "selected" | "skipped" | "undone" | "waiting";
 

@@ -55,6 +55,7 @@ export const planChanges = {
   'bulkProblem.later_change': 'the plan was changed later',
   'bulkProblem.already_undone': 'already undone',
   'bulkProblem.failed': 'the change failed',
+  'bulkProblem.stopped': 'the deferral was stopped',
   'changePlan.kind': 'What should change?',
   'changePlan.kind.deferral': 'Defer instalments',
   'changePlan.kind.discount': 'Give a discount',

@@ -56,6 +56,7 @@ export const planChanges: Record<keyof typeof en, string> = {
   'bulkProblem.later_change': 'mpango ulibadilishwa baadaye',
   'bulkProblem.already_undone': 'tayari imetenguliwa',
   'bulkProblem.failed': 'badiliko limeshindikana',
+  'bulkProblem.stopped': 'uahirishaji ulisimamishwa',
   'changePlan.kind': 'Nini kibadilike?',
   'changePlan.kind.deferral': 'Ahirisha awamu',
   'changePlan.kind.discount': 'Toa punguzo',
