@@ -60,6 +60,10 @@ describe.skipIf(!HAS_BROWSER)('the deferral of many accounts', () => {
     await field(page, 'value').fill('north');
     await show.click();
     await status(page, 'To be confirmed today');
+    const fact = (name: string) => page.locator('.facts > div', { hasText: name }).locator('dd');
+    await fact('Selected by').getByText('Status: Active').waitFor();
+    await fact('Selected by').getByText('Region: north').waitFor();
+    await fact('Prepared').getByText('@example.com').waitFor();
     await statValue(page, 'Can be deferred').getByText('2').waitFor();
     await statValue(page, 'Balance').getByText('KES 45,600.00').waitFor();
     await expectAccessible(page);
@@ -72,6 +76,7 @@ describe.skipIf(!HAS_BROWSER)('the deferral of many accounts', () => {
       .locator('.stat', { has: page.getByText('Deferred', { exact: true }) })
       .getByText('2')
       .waitFor();
+    await fact('Started').getByText('@example.com').waitFor();
     await expectAccessible(page);
     expect(await versions(ids)).toEqual([1, 1]);
 
@@ -152,6 +157,74 @@ describe.skipIf(!HAS_BROWSER)('the deferral of many accounts', () => {
     await status(page, 'Ithibitishwe leo');
   });
 
+  it('shows whose arrears move, and by which filter the accounts are selected, and is discarded', async () => {
+    const ids = [
+      (await newAccount(console, { activationDate: dayBefore(40) })).id,
+      (await newAccount(console, { activationDate: dayBefore(40) })).id,
+    ];
+    const [late = 0, paid = 0] = ids;
+    await console.call('POST', '/payments', { accountId: paid, amount: 22_800 - 400, paymentMethodId: 2 });
+    for (const id of ids) await console.call('PUT', `/accounts/${id}`, { metadata: { route: 'A1' } });
+    const { productId } = await console.call('GET', `/accounts/${late}`);
+    const { name } = await console.call('GET', `/products/${productId}`);
+    const { id } = await console.call('POST', '/plan-changes/bulk-deferrals', {
+      ...{ filter: { metadata: { route: 'A1' }, productId: { in: [productId] }, total: { gte: 100 } } },
+      ...{ from: dayBefore(-30), periods: 4, arrears: 'behind', reason: 'The road is closed' },
+    });
+    const page = await console.open(`/plan-changes/many/${id}`, { locale: 'sw-KE', viewport: PHONE });
+    await status(page, 'Ithibitishwe leo');
+    for (const text of [`Bidhaa: ${name}`, 'Jumla: ≥ 100', 'Route: A1'])
+      await page.locator('.facts').getByText(text, { exact: true }).waitFor();
+    const moved = (accountId: number) =>
+      page
+        .locator('tbody tr', { has: page.locator(`a[href="/accounts/${accountId}"]`) })
+        .locator('[data-label="Malimbikizo yanayosogezwa"]');
+    await moved(late).getByText(/[1-9]/).waitFor();
+    await moved(paid).getByText('KES 0.00').waitFor();
+    await page.getByRole('button', { name: 'Tupa' }).click();
+    await page.locator('dialog').getByText('Hakuna akaunti iliyobadilishwa.').waitFor();
+    await expectAccessible(page);
+    await page.locator('dialog').getByRole('button', { name: 'Tupa' }).click();
+    await status(page, 'Haikuthibitishwa');
+    await page
+      .locator('.facts > div', { hasText: 'Haikuthibitishwa' })
+      .getByText('amina@example.com')
+      .waitFor();
+    expect(await page.locator('tbody').count()).toBe(0);
+    expect(await page.locator('.page-head .button').count()).toBe(0);
+    expect((await console.call('GET', `/plan-changes/bulk-deferrals/${id}`)).status).toBe('expired');
+  });
+
+  it('that is running is stopped, and what it has deferred by then stays', async () => {
+    const ids = await newRegion('coast', 2);
+    const { id } = await console.call('POST', '/plan-changes/bulk-deferrals', {
+      ...{
+        filter: { customerMetadata: { region: 'coast' } },
+        from: dayBefore(-7),
+        periods: 1,
+        reason: 'Hail',
+      },
+    });
+    const page = await console.open(`/plan-changes/many/${id}`);
+    await status(page, 'To be confirmed today');
+    // The job of two accounts is too fast to be seen, so the page gets an answer of a job that is at work.
+    const path = `**/api/plan-changes/bulk-deferrals/${id}`;
+    await page.route(path, async (route) => {
+      const answer = await route.fetch();
+      const { data, ...envelope } = await answer.json();
+      const running = { status: 'running', allowedMoves: ['done'], startedAt: data.createdAt };
+      await route.fulfill({ response: answer, json: { ...envelope, data: { ...data, ...running } } });
+    });
+    await page.reload();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.locator('dialog').getByText('What is deferred stays so, and can be undone.').waitFor();
+    await page.locator('dialog').getByRole('button', { name: 'Stop' }).click();
+    await page.locator('dialog').waitFor({ state: 'detached' });
+    await page.unroute(path);
+    await status(page, 'Not confirmed'); // It was in fact a draft.
+    expect(await versions(ids)).toEqual([0, 0]);
+  });
+
   it('can be seen, but not prepared, by users who may not change plans', async () => {
     await newRegion('west', 1);
     await console.call('POST', '/plan-changes/bulk-deferrals', {
@@ -168,6 +241,8 @@ describe.skipIf(!HAS_BROWSER)('the deferral of many accounts', () => {
     await page.getByRole('button', { name: 'Defer many accounts' }).waitFor({ state: 'detached' });
     await page.locator('tbody').getByRole('link').first().click();
     await page.locator('.page-sub .badge').waitFor();
-    expect(await page.getByRole('button', { name: /Defer the accounts|Undo for all/ }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: /Defer the accounts|Undo for all|Discard/ }).count()).toBe(
+      0,
+    );
   });
 });

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 import { Link, useLocation } from 'wouter';
-import { api, client, KEEPS_LAST } from '../../api/client.ts';
+import { api, KEEPS_LAST } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
@@ -10,10 +10,12 @@ import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
 import { CheckField, type FormValues, SelectField, TextAreaField, TextField } from '../../ui/form.tsx';
-import { PageHead, Stat, Stats } from '../../ui/panel.tsx';
+import { PageHead, Panel, Stat, Stats } from '../../ui/panel.tsx';
 import type { Column } from '../../ui/table.tsx';
+import { nameOfActor } from '../shared/actor.ts';
 import { outcomeOf } from '../shared/approval.ts';
-import { useAllRows, useEmployees, useProducts } from '../shared/catalogue.ts';
+import { BulkDeferralFacts, usePayPlans } from '../shared/bulk-deferral-facts.tsx';
+import { useEmployees, useProducts } from '../shared/catalogue.ts';
 import { choiceFilter, codeColumn, createdColumn, moneyColumn, statusColumn } from '../shared/columns.tsx';
 import {
   DeferralFields,
@@ -78,6 +80,13 @@ function BulkDeferrals() {
       isNumber: true,
       show: ({ selectedCount }) => format.number(selectedCount),
     },
+    {
+      name: 'createdBy',
+      label: t('planChanges.by'),
+      onPhone: 'plain',
+      isOneLine: true,
+      show: ({ createdBy }) => nameOfActor(createdBy),
+    },
     createdColumn(),
   ];
   return (
@@ -102,9 +111,6 @@ interface Named {
 function NewDialog({ onClose }: { onClose(): void }) {
   const create = useWrite('post', '/api/plan-changes/bulk-deferrals');
   const [, navigate] = useLocation();
-  const plans = useAllRows(['/api/payplans'], (page, signal) =>
-    client.GET('/api/payplans', { signal, params: { query: { ...page, sort: 'name:asc' } } }),
-  );
   const choice = (name: string, label: string, rows: readonly Named[]) => (
     <SelectField label={label} name={name} defaultValue="">
       <option value="">{t('list.all')}</option>
@@ -143,7 +149,7 @@ function NewDialog({ onClose }: { onClose(): void }) {
         ))}
       </SelectField>
       {choice('productId', t('field.product'), useProducts())}
-      {choice('payplanId', t('account.plan'), plans.data ?? [])}
+      {choice('payplanId', t('account.plan'), usePayPlans())}
       {choice('employeeId', t('field.employee'), useEmployees())}
       <TextField label={t('deferMany.late')} name="daysPastDue" type="number" min={1} max={100_000} />
       <DetailFields />
@@ -209,7 +215,7 @@ function Opened({ id }: { id: number }) {
 function Shown({ deferral }: { deferral: Schemas['BulkDeferralWithProblems'] }) {
   const { id, status, counts, selectedCount, deferrableCount, problems, failure, pendingApprovalId } =
     deferral;
-  const [opened, setOpened] = useState<'confirm' | 'undo'>();
+  const [opened, setOpened] = useState<'confirm' | 'undo' | 'cancel'>();
   const close = () => setOpened(undefined);
   const canChange = may('accounts:change-plan');
   const statusText = tValue('bulkDeferral', status);
@@ -245,19 +251,16 @@ function Shown({ deferral }: { deferral: Schemas['BulkDeferralWithProblems'] }) 
               {deferral.allowedMoves.includes('undoing') && (
                 <Button onClick={() => setOpened('undo')}>{t('deferMany.undo')}</Button>
               )}
+              {(deferral.allowedMoves.includes('expired') || deferral.allowedMoves.includes('done')) && (
+                <Button onClick={() => setOpened('cancel')}>
+                  {t(deferral.startedAt === null ? 'deferMany.discard' : 'deferMany.stop')}
+                </Button>
+              )}
             </>
           )
         }
       >
         <Badge tone={TONES[status]}>{statusText}</Badge>
-        <span>
-          {t('changePlan.from')}: {format.date(deferral.from)}
-        </span>
-        <span>
-          {deferral.days === null
-            ? `${t('field.periods')}: ${deferral.periods}`
-            : tCount('account.days', deferral.days)}
-        </span>
       </PageHead>
       {left !== undefined && (
         <Notice tone="info" title={statusText}>
@@ -293,9 +296,13 @@ function Shown({ deferral }: { deferral: Schemas['BulkDeferralWithProblems'] }) 
           ))}
         </Notice>
       )}
-      <Accounts id={id} status={status} />
+      <Panel title={t('field.details')}>
+        <BulkDeferralFacts deferral={deferral} />
+      </Panel>
+      {status !== 'expired' && status !== 'failed' && <Accounts deferral={deferral} />}
       {opened === 'confirm' && <ConfirmDialog deferral={deferral} onClose={close} />}
       {opened === 'undo' && <UndoDialog id={id} onClose={close} />}
+      {opened === 'cancel' && <CancelDialog deferral={deferral} onClose={close} />}
     </>
   );
 }
@@ -318,7 +325,7 @@ function problemText(state: string, code: string, text: string): string {
 }
 
 /** The accounts, which a job changes: they are read while it works, and once more after its end. */
-function Accounts({ id, status }: { id: number; status: Schemas['BulkDeferral']['status'] }) {
+function Accounts({ deferral: { id, status, arrears } }: { deferral: BulkDeferral }) {
   const list = useList({ name: 'id', isDescending: false }, [
     choiceFilter('state', t('field.status'), STATES, (state) => tValue('bulkState', state)),
   ]);
@@ -350,6 +357,16 @@ function Accounts({ id, status }: { id: number; status: Schemas['BulkDeferral'][
         problem === null ? tValue('bulkState', state) : problemText(state, problem.code, problem.text),
     },
     moneyColumn('balance', t('account.balance'), ({ balance }) => balance),
+    ...(arrears === 'behind'
+      ? [
+          moneyColumn<Schemas['BulkDeferralAccount']>(
+            'arrearsMoved',
+            t('deferMany.moved'),
+            ({ arrearsMoved }) => arrearsMoved,
+            { onPhone: 'detail' },
+          ),
+        ]
+      : []),
   ];
   return (
     <ListPanel
@@ -377,6 +394,26 @@ function ConfirmDialog({ deferral, onClose }: { deferral: BulkDeferral; onClose(
     >
       {needsApproval && <Notice tone="info">{t('changePlan.needsApproval')}</Notice>}
     </FormDialog>
+  );
+}
+
+/** Discards a preview, or stops the job. */
+function CancelDialog({ deferral: { id, startedAt }, onClose }: { deferral: BulkDeferral; onClose(): void }) {
+  const cancel = useWrite('post', '/api/plan-changes/bulk-deferrals/{id}/cancel');
+  const [name, lead] =
+    startedAt === null
+      ? [t('deferMany.discard'), t('deferMany.discard.lead')]
+      : [t('deferMany.stop'), t('deferMany.stop.lead')];
+  return (
+    <FormDialog
+      title={name}
+      lead={lead}
+      write={cancel}
+      submit={name}
+      kind="danger"
+      onClose={onClose}
+      onSubmit={() => cancel.send({ params: { path: { id } } })}
+    />
   );
 }
 
