@@ -876,11 +876,25 @@ describe('GET /accounts/:id/quote', () => {
     expect((await accountNow(service, id)).status).toBe('completed');
   });
 
-  it('refuses a past day and invalid amounts', async () => {
+  it('of a past day, for a payment that is recorded later, has what had fallen due by then', async () => {
+    setToday(service, '2026-11-25');
+    const { id } = await newAccount(service, { activationDate: '2026-11-02' });
+    await pay(service, id, 2_100);
+    expect(await quoteOf(id)).toMatchObject({ amountDue: 1_100, nextDueDate: '2026-11-09' });
+    expect(await quoteOf(id, { date: '2026-11-16' })).toMatchObject({
+      ...{ date: '2026-11-16', overdue: 300, dueOnDate: 400, amountDue: 700, settlement: 20_700 },
+    });
+    const early = await quoteOf(id, { date: '2026-11-08' });
+    expect(early).toMatchObject({ amountDue: 0, nextDueDate: '2026-11-09', nextDueAmount: 300 });
+    expect(early.explanation.sentence).toMatch(/due until 8 Nov 2026 = 2,000; .* 100 paid ahead/);
+    expect(await quoteOf(id, { date: '2026-10-01' })).toMatchObject({ amountDue: 0, settlement: 20_700 });
+  });
+
+  it('refuses invalid days and amounts', async () => {
     setToday(service, '2026-11-02');
     const { id } = await newAccount(service);
     const ask = (query: string) => service.call('GET', `/accounts/${id}/quote?${query}`);
-    expect(wrongFields(await ask('date=2026-11-01'))).toEqual(['date']);
+    expect(wrongFields(await ask('date=2026-11-31'))).toEqual(['date']);
     for (const amount of ['0', '-1', '1e3', '0.001', 'x', '', '01', '1000000000000000'])
       expect(wrongFields(await ask(`amount=${amount}`)), amount).toEqual(['amount']);
     expect((await service.call('GET', '/accounts/999999/quote')).status).toBe(404);

@@ -80,6 +80,26 @@ describe.skipIf(!HAS_BROWSER)('an early payoff', () => {
     expect(await page.getByRole('button', { name: /^Record\sKES/ }).count()).toBe(0);
   });
 
+  it('and the other amounts that a payment is offered follow its date, until the user types an amount', async () => {
+    const { id } = await newAccount(console, { activationDate: dayBefore(40) });
+    const page = await console.open(`/accounts/${id}`);
+    await page.getByRole('button', { name: 'Record payment' }).click();
+    const amount = page.locator('dialog [name=amount]');
+    const date = page.locator('dialog [name=paymentDate]');
+    const due = (sum: string) => page.getByRole('button', { name: `Amount due: KES ${sum}` });
+    await due('4,000.00').click();
+    expect(await amount.inputValue()).toBe('4000');
+    await date.fill(dayBefore(20));
+    await due('2,800.00').waitFor();
+    await eventually(() => amount.inputValue()).toBe('2800');
+    await expectAccessible(page);
+    await amount.fill('1000');
+    await date.fill(dayBefore(0));
+    await due('4,000.00').waitFor();
+    expect(await amount.inputValue()).toBe('1000');
+    await page.locator('dialog').getByRole('button', { name: 'Pay off: KES 22,800.00' }).waitFor();
+  });
+
   it('that is not offered yet says why', async () => {
     const plan = { name: 'With deposit', deposit: 100, instalmentAmount: 100, instalmentCount: 6 };
     const { id: payplanId } = await console.call('POST', '/payplans', {

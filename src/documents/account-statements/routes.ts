@@ -10,7 +10,6 @@ import type { Api } from '../../core/http/api.ts';
 import { Envelope, ok } from '../../core/http/envelope.ts';
 import { invalidField, unreachable } from '../../core/http/errors.ts';
 import { IdParams } from '../../core/http/fields.ts';
-import { compareDates } from '../../core/values/dates.ts';
 import { nameUnprintable, type Printer, printedAnswerMs } from '../../platform/printing/printer.ts';
 import { requireAll } from '../../rights.ts';
 import { statementCsv } from './csv-view.ts';
@@ -111,7 +110,8 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
         operationId: 'getAccountQuote',
         summary: 'Quote what an account owes',
         description:
-          'The quote assumes that no further payment is made before `date`. A pending account counts as active from its activation date. ' +
+          'The quote assumes that no further payment is made before `date`. For a past `date`, such as that of a payment that is recorded later, ' +
+          'it has what had fallen due by then, and all money that is recorded so far. A pending account counts as active from its activation date. ' +
           '`explanation` says in one sentence why the customer owes this amount, and has the figures of the sentence.',
         params: IdParams,
         querystring: QuoteQuery,
@@ -122,7 +122,6 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
       const { amount, lang } = request.query;
       const day = today(context);
       const date = request.query.date ?? day;
-      if (compareDates(date, day) < 0) throw invalidField('date', `must not be before today (${day})`);
       const amountMinor = amount === undefined ? null : readAmount(amount, currency);
       const { id } = request.params;
       // At the same time, because a quote is made while the customer waits at the phone.

@@ -316,8 +316,7 @@ export const QuoteQuery = Type.Object({
   date: Type.Optional(
     CalendarDate({
       format: 'calendar-date',
-      description: 'The business day of the payment, today or later. Default: today.',
-      // The past is refused.
+      description: 'The business day of the payment. Default: today.',
       examples: ['2099-12-31'],
     }),
   ),

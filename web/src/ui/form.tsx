@@ -323,17 +323,20 @@ export function TextField({ label, name, hint, isFirst, ...input }: InputProps) 
   );
 }
 
-type DateProps = Omit<InputProps, 'type' | 'value' | 'onChange'>;
+type DateProps = Omit<InputProps, 'type' | 'value'>;
 
 /** A field for a day. Its hint shows the day with the name of the month, because 03/04 may be 3 April or 4 March. */
-export function DateField({ hint, defaultValue, ...input }: DateProps) {
+export function DateField({ hint, defaultValue, onChange, ...input }: DateProps) {
   const [date, setDate] = useState(String(defaultValue ?? ''));
   return (
     <TextField
       {...input}
       type="date"
       defaultValue={defaultValue}
-      onChange={(event) => setDate(event.target.value)}
+      onChange={(event) => {
+        setDate(event.target.value);
+        onChange?.(event);
+      }}
       hint={
         date === '' ? (
           hint

@@ -167,7 +167,7 @@ function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
       {(opened === 'payment' || opened === 'payoff') && (
         <PaymentDialog
           account={account}
-          payoff={quote.earlyPayoff?.amount ?? account.balance}
+          ofToday={quote}
           isPayoff={opened === 'payoff'}
           onClose={close}
         />

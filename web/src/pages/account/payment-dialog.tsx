@@ -1,4 +1,5 @@
 import { type MouseEvent, useRef, useState } from 'react';
+import { api } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { settings } from '../../api/settings.ts';
 import { useWrite, type Write } from '../../api/write.ts';
@@ -14,14 +15,13 @@ import { printReceipt } from '../shared/receipt.ts';
 
 interface PaymentDialogProps {
   account: Schemas['Account'];
-  /** What pays everything off today, with the discount for an early payoff. */
-  payoff: number;
-  /** Whether the form starts with this amount. */
+  ofToday: Schemas['Quote'];
+  /** Whether the form starts with the amount that pays everything off. */
   isPayoff: boolean;
   onClose(): void;
 }
 
-export function PaymentDialog({ account, payoff, isPayoff, onClose }: PaymentDialogProps) {
+export function PaymentDialog({ account, ofToday, isPayoff, onClose }: PaymentDialogProps) {
   const isAboveCeiling = useRef(false);
   const record = useWrite('post', '/api/payments', {
     onAnswer: ({ warnings }) => {
@@ -31,7 +31,12 @@ export function PaymentDialog({ account, payoff, isPayoff, onClose }: PaymentDia
   const { today } = settings();
   const { methods, earliest } = useRecordableMethods();
   const last = methods.some(({ id }) => String(id) === lastMethod()) ? lastMethod() : '';
-  const [amount, setAmount] = useState(isPayoff ? String(payoff) : '');
+  const [date, setDate] = useState(today);
+  const amounts = useAmounts(ofToday, date);
+  // A chosen amount follows the date until the user types another one.
+  const [chosen, setChosen] = useState<Suggestion | undefined>(isPayoff ? 'all' : undefined);
+  const [typed, setTyped] = useState('');
+  const amount = chosen ? (amounts?.[chosen] ?? '') : typed;
   const { found, confirm, bodyOf } = useConfirmation(record);
   return (
     <FormDialog
@@ -69,10 +74,11 @@ export function PaymentDialog({ account, payoff, isPayoff, onClose }: PaymentDia
         name="amount"
         min={format.smallestAmount()}
         value={amount}
-        onChange={(event) => setAmount(event.target.value)}
-        hint={
-          <Suggestions account={account} payoff={payoff} onChoose={(chosen) => setAmount(String(chosen))} />
-        }
+        onChange={(event) => {
+          setChosen(undefined);
+          setTyped(event.target.value);
+        }}
+        hint={amounts && <Suggestions amounts={amounts} onChoose={setChosen} />}
         required
         isFirst
       />
@@ -84,6 +90,7 @@ export function PaymentDialog({ account, payoff, isPayoff, onClose }: PaymentDia
         defaultValue={today}
         min={earliest}
         max={today}
+        onChange={(event) => setDate(event.target.value)}
         required
       />
       {found && <UnusualNotice found={found} onConfirm={confirm} />}
@@ -91,25 +98,38 @@ export function PaymentDialog({ account, payoff, isPayoff, onClose }: PaymentDia
   );
 }
 
-/** Buttons for the amounts that customers often pay. */
-function Suggestions({
-  account: { arrears, nextDueAmount },
-  payoff,
-  onChoose,
-}: Pick<PaymentDialogProps, 'account' | 'payoff'> & { onChoose(amount: number): void }) {
-  const all = [
-    { key: 'due', amount: arrears },
-    { key: 'next', amount: nextDueAmount ?? 0 },
-    { key: 'all', amount: payoff },
-  ] as const;
-  const shown = all.filter(
-    ({ amount }, at) => amount > 0 && all.findIndex((other) => other.amount === amount) === at,
+const SUGGESTIONS = ['due', 'next', 'all'] as const;
+type Suggestion = (typeof SUGGESTIONS)[number];
+type Amounts = Record<Suggestion, number>;
+
+/** The amounts that customers often pay, by the day of the payment. Undefined until they are known. */
+function useAmounts(ofToday: Schemas['Quote'], date: string): Amounts | undefined {
+  const isOther = date !== '' && date !== ofToday.date;
+  const other = api.useQuery(
+    'get',
+    '/api/accounts/{id}/quote',
+    { params: { path: { id: ofToday.accountId }, query: { date } } },
+    { enabled: isOther },
+  );
+  const quote = isOther ? other.data?.data : ofToday;
+  return (
+    quote && {
+      due: quote.amountDue,
+      next: quote.nextDueAmount ?? 0,
+      all: quote.earlyPayoff?.amount ?? quote.settlement,
+    }
+  );
+}
+
+function Suggestions({ amounts, onChoose }: { amounts: Amounts; onChoose(chosen: Suggestion): void }) {
+  const shown = SUGGESTIONS.filter(
+    (key, at) => amounts[key] > 0 && SUGGESTIONS.findIndex((other) => amounts[other] === amounts[key]) === at,
   );
   return (
     <span className="chips">
-      {shown.map(({ key, amount }) => (
-        <button key={key} type="button" className="chip" onClick={() => onChoose(amount)}>
-          {t(`account.pay.suggest.${key}`, { amount: format.money(amount) })}
+      {shown.map((key) => (
+        <button key={key} type="button" className="chip" onClick={() => onChoose(key)}>
+          {t(`account.pay.suggest.${key}`, { amount: format.money(amounts[key]) })}
         </button>
       ))}
     </span>
