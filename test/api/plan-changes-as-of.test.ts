@@ -177,12 +177,24 @@ describe('the statement of all months', () => {
     ]);
     // Until 20 February, the instalments of 19 January to 16 February had fallen due: 5 × 400. They are due later.
     expect(await changes(deferred)).toEqual([
-      ['2026-02-20', 'Instalments deferred', -2_000, 0, 'a test'],
-      ['2026-05-20', 'Instalments deferred', 0, 0, 'a test'],
+      [
+        '2026-02-20',
+        'Instalments deferred, the first of 45 from 2026-03-02 to 2026-03-23',
+        -2_000,
+        0,
+        'a test',
+      ],
+      ['2026-05-20', 'Instalments deferred, the first of 40 from 2026-06-01 to 2026-06-10', 0, 0, 'a test'],
     ]);
     // The undo brings back the arrears of 19 January, and four instalments that were moved away from February.
     expect(await changes(undone)).toEqual([
-      ['2026-01-20', 'Instalments deferred', -400, 0, 'a test'],
+      [
+        '2026-01-20',
+        'Instalments deferred, the first of 49 from 2026-02-02 to 2026-03-02',
+        -400,
+        0,
+        'a test',
+      ],
       ['2026-02-20', 'Change of the instalments undone', 1_600, 0, 'a test'],
     ]);
   });

@@ -1,3 +1,4 @@
+import type { ChangedInstalments } from '../../accounts/plan-changes/outcome-rules.ts';
 import {
   dueBy,
   itemsWithin,
@@ -76,6 +77,8 @@ export interface TermsChange {
   reason: string | null;
   before: Terms;
   after: Terms;
+  /** For a deferral: the instalments that it moved. For a revision: those that it made. */
+  instalments?: ChangedInstalments | null;
 }
 
 export interface StatementFigures {

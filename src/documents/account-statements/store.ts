@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { AccountRow } from '../../accounts/ledger/rules.ts';
+import type { NewPlanChange } from '../../accounts/plan-changes/schema.ts';
 import type { TermColumns } from '../../accounts/schedule/rules.ts';
 import { CHANGE_COUNTS } from '../../accounts/schedule/store.ts';
 import type { Db, Tx } from '../../core/database/db.ts';
@@ -49,15 +50,16 @@ export async function findAccountEvents(tx: Tx, accountId: number): Promise<Acco
   return rows;
 }
 
-interface TermsChangeRow extends Omit<TermsChange, 'before' | 'after'> {
+interface TermsChangeRow extends Omit<TermsChange, 'before' | 'after' | 'instalments'> {
   before: TermColumns;
   after: TermColumns;
+  body: Pick<NewPlanChange, 'from' | 'firstDueDate'>;
 }
 
 /** The changes of the terms of an account, without payoffs that are undone. */
 export async function findTermsChanges(tx: Tx, accountId: number): Promise<TermsChangeRow[]> {
   const { rows } = await sql<TermsChangeRow>`
-    select c.id, c.kind, c.effective_on as "date", c.reason, c.before, c.after
+    select c.id, c.kind, c.effective_on as "date", c.reason, c.before, c.after, c.body
     from plan_changes c where c.account_id = ${accountId} and ${CHANGE_COUNTS}
     order by c.id`.execute(tx);
   return rows;

@@ -1,5 +1,6 @@
 import { formatAccountNumber } from '../../accounts/account-number-rules.ts';
 import type { AccountRow } from '../../accounts/ledger/rules.ts';
+import { changedInstalments } from '../../accounts/plan-changes/outcome-rules.ts';
 import { termsOf } from '../../accounts/schedule/rules.ts';
 import { dueRuleOf, isStatusIn, statusOn } from '../../accounts/status/rules.ts';
 import { getAccountRow } from '../../accounts/store.ts';
@@ -146,7 +147,10 @@ export async function readCoverage(context: Context, account: AccountRow, limit:
 async function changesOf(tx: Tx, account: AccountRow): Promise<TermsChange[]> {
   if (account.plan_version === 0) return [];
   const rows = await findTermsChanges(tx, account.id);
-  return rows.map((row) => ({ ...row, before: termsOf(row.before), after: termsOf(row.after) }));
+  return rows.map(({ body, ...row }) => {
+    const [before, after] = [termsOf(row.before), termsOf(row.after)];
+    return { ...row, before, after, instalments: changedInstalments(row.kind, body, before, after) };
+  });
 }
 
 async function firstDayOf(tx: Tx, account: AccountRow, events: AccountEvent[]): Promise<PlainDate> {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { formatAccountNumber } from '../../accounts/account-number-rules.ts';
+import type { ChangedInstalments } from '../../accounts/plan-changes/outcome-rules.ts';
 import type { Terms } from '../../accounts/schedule/rules.ts';
 import type { PlanChangeKind } from '../../core/database/tables.ts';
 import { addDays, type PlainDate } from '../../core/values/dates.ts';
@@ -76,10 +77,16 @@ const event: AccountEvent = {
 /** The amounts, numbers, days, accounts and methods in a text. Languages have them in a different order. */
 const figuresIn = (text: string) => text.match(/ACC\d+|Cash|\d[\d.,-]*\d|\d/g)?.sort();
 
-function changed(kind: PlanChangeKind, chargedMinor = 0n): Partial<Row> {
-  const change = { id: 4, kind, date: DAY, reason: 'A test', before: TERMS, after: TERMS };
+function changed(
+  kind: PlanChangeKind,
+  chargedMinor = 0n,
+  instalments: ChangedInstalments | null = null,
+): Partial<Row> {
+  const change = { id: 4, kind, date: DAY, reason: 'A test', before: TERMS, after: TERMS, instalments };
   return { type: 'plan_change', chargedMinor, change };
 }
+
+const DATES = { firstDueDate: day('2027-01-04'), lastDueDate: day('2027-02-01') };
 
 /** Expects a translation with the same figures. */
 function expectTranslation(inSwahili: string, inEnglish: string): void {
@@ -113,6 +120,18 @@ describe('the text of a row', () => {
     ['Price raised by 1234.56', changed('price_rise', 123_456n)],
     ['Instalments deferred', changed('deferral')],
     ['Instalments revised', changed('revision')],
+    [
+      'Instalments deferred, the first of 12 from 2026-12-07 to 2027-01-04',
+      changed('deferral', 0n, { ...DATES, count: 12, movedFrom: day('2026-12-07') }),
+    ],
+    [
+      'Instalments deferred, from 2026-12-07 to 2027-01-04',
+      changed('deferral', 0n, { ...DATES, count: 1, movedFrom: day('2026-12-07') }),
+    ],
+    [
+      'Instalments revised, 5 from 2027-01-04 to 2027-02-01',
+      changed('revision', 0n, { ...DATES, count: 5, movedFrom: null }),
+    ],
     ['Pay plan corrected, price lowered by 1234.56', changed('sale_correction', -123_456n)],
     ['Discount for early payoff, price lowered by 1234.56', changed('payoff', -123_456n)],
     ['Change of the instalments undone', changed('undo')],

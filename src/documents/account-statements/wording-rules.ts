@@ -1,4 +1,5 @@
 import { formatAccountNumber } from '../../accounts/account-number-rules.ts';
+import type { ChangedInstalments } from '../../accounts/plan-changes/outcome-rules.ts';
 import { chargesOf } from '../../accounts/schedule/rules.ts';
 import type { PlanChangeKind } from '../../core/database/tables.ts';
 import { unreachable } from '../../core/http/errors.ts';
@@ -6,7 +7,7 @@ import type { Language } from '../../core/http/fields.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import { type Minor, minorToText, printedAmount } from '../../core/values/money.ts';
 import { coveredBy, coverRuns, type MoneyMove } from './allocation-rules.ts';
-import type { Row } from './rules.ts';
+import type { Row, TermsChange } from './rules.ts';
 
 // The texts of a statement. JSON, CSV and the printed document differ only in the format of dates and amounts. The texts are for the
 // customer, so they do not contain the reasons that staff enter for a reversal, a transfer, a refund, a cancellation or a write-off.
@@ -61,6 +62,9 @@ interface Words {
   instalmentRun(first: number, last: number, count: number, amount: string): string;
   /** The change of the terms. A price that rose or fell is `price`. */
   planChange: Record<Exclude<PlanChangeKind, 'discount' | 'price_correction' | 'price_rise'>, string>;
+  /** The first and the last of some new instalments, or the first of some instalments before and after they were moved. */
+  made(count: number, first: string, last: string): string;
+  moved(count: number, from: string, to: string): string;
   discount(amount: string): string;
   price: { lower(amount: string): string; higher(amount: string): string };
   payment(method: string): string;
@@ -99,6 +103,9 @@ const WORDS: Record<Language, Words> = {
       undo: 'Change of the instalments undone',
       imported: 'Instalments changed before the import',
     },
+    made: (count, first, last) => `${count} from ${first} to ${last}`,
+    moved: (count, from, to) =>
+      count === 1 ? `from ${from} to ${to}` : `the first of ${count} from ${from} to ${to}`,
     discount: (amount) => `Discount of ${amount}`,
     price: {
       lower: (amount) => `price lowered by ${amount}`,
@@ -140,6 +147,9 @@ const WORDS: Record<Language, Words> = {
       undo: 'Badiliko la awamu limetenguliwa',
       imported: 'Awamu zilibadilishwa kabla ya kuletwa',
     },
+    made: (count, first, last) => `${count} kuanzia ${first} hadi ${last}`,
+    moved: (count, from, to) =>
+      count === 1 ? `kutoka ${from} hadi ${to}` : `ya kwanza kati ya ${count} kutoka ${from} hadi ${to}`,
     discount: (amount) => `Punguzo la ${amount}`,
     price: {
       lower: (amount) => `bei imepunguzwa kwa ${amount}`,
@@ -186,7 +196,7 @@ export function describeRow(row: Row, { language, date, amount }: Spelling): str
     case 'instalment':
       return words.instalment(row.item, chargesOf(row.terms).instalmentCount);
     case 'plan_change':
-      return row.change ? describeChange(row.change.kind, row, words, amount) : '';
+      return row.change ? describeChange(row.change, row, words, { date, amount }) : '';
     case 'payment':
       return money?.reversedOn
         ? words.reversedPayment(method, date(money.reversedOn))
@@ -211,17 +221,29 @@ export function describeRow(row: Row, { language, date, amount }: Spelling): str
 }
 
 function describeChange(
-  kind: PlanChangeKind,
+  { kind, instalments }: TermsChange,
   { chargedMinor, amountMinor }: Row,
   words: Words,
-  amount: Spelling['amount'],
+  { date, amount }: Pick<Spelling, 'date' | 'amount'>,
 ): string {
   if (kind === 'discount') return words.discount(amount(amountMinor));
   const price =
     chargedMinor === 0n ? '' : words.price[chargedMinor < 0n ? 'lower' : 'higher'](amount(amountMinor));
   if (kind === 'price_correction' || kind === 'price_rise')
     return price.charAt(0).toUpperCase() + price.slice(1);
-  return [words.planChange[kind], price].filter(Boolean).join(', ');
+  return [words.planChange[kind], instalments && describeDates(instalments, words, date), price]
+    .filter(Boolean)
+    .join(', ');
+}
+
+function describeDates(
+  { count, firstDueDate, lastDueDate, movedFrom }: ChangedInstalments,
+  words: Words,
+  date: Spelling['date'],
+): string {
+  return movedFrom === null
+    ? words.made(count, date(firstDueDate), date(lastDueDate))
+    : words.moved(count, date(movedFrom), date(firstDueDate));
 }
 
 /** The texts of several rows of one type in one line, such as `Instalments 3 to 9 of 289: 7 × 60.00`. */
