@@ -45,6 +45,26 @@ describe.skipIf(!HAS_BROWSER)('the page Today', () => {
     await page.waitForURL(`${console.origin}/accounts/${accountId}`);
   });
 
+  it('names the days of the chart on a phone without overlaps, also in Swahili', async () => {
+    const page = await console.open('/today', { viewport: PHONE, locale: 'sw-KE' });
+    await page.locator('.bars').waitFor();
+    const labels = page.locator('.bar-label');
+    const edges = await labels.evaluateAll((all) =>
+      all.map((label) => {
+        const range = label.ownerDocument.createRange();
+        range.selectNodeContents(label);
+        const { left, right, top } = range.getBoundingClientRect();
+        return { left, right, top };
+      }),
+    );
+    expect(edges).toHaveLength(7);
+    for (const [at, { left, top }] of edges.entries()) {
+      expect(left).toBeGreaterThan(edges[at - 1]?.right ?? 0);
+      expect(top).toBe(edges[0]?.top);
+    }
+    expect(await labels.allTextContents()).toContain('J’tatu');
+  });
+
   it('lists late accounts of every status, like the call list', async () => {
     const firstName = 'Atieno';
     const { id } = await newAccount(console, { firstName, activationDate: dayBefore(700) });

@@ -106,5 +106,7 @@ export function MoneyPanel() {
 }
 
 function barOf({ date, received }: Money['days'][number]) {
-  return { label: format.weekday(date), value: received, text: format.compact(received) };
+  // Browsers have no short names in Swahili, where people write "J’tatu" for "Jumatatu".
+  const label = format.weekday(date).replace(/^Juma/, 'J’');
+  return { label, value: received, text: format.compact(received) };
 }
