@@ -69,6 +69,7 @@ function sectionOf(id: string, importersOf: ImportersOf): string | undefined {
 const SEVERAL = {
   name: (id: string, bundle: { getModuleInfo(id: string): { importers: string[] } | null }) => {
     if (FRAME.test(id)) return 'frame';
+    if (PLANS.test(id)) return 'plans';
     const isOfSection = sectionOf(id, (of) => bundle.getModuleInfo(of)?.importers ?? []) !== undefined;
     return isOfSection ? null : basename(id, extname(id));
   },
@@ -78,6 +79,8 @@ const SEVERAL = {
 };
 /** Modules around all pages that few pages import. */
 const FRAME = /[\\/](menu|use-shortcut|invitation)\.tsx?$/;
+/** What pages show of changes of plans. */
+const PLANS = /[\\/](deferral-fields|bulk-deferral-facts|plan-change-columns|plan-effect)\.tsx$/;
 
 export default defineConfig(({ command }) => {
   // In a test, NODE_ENV is `test`, and Vite would build for development.

@@ -75,7 +75,7 @@ describe.skipIf(!HAS_BROWSER)('a change of a plan', () => {
     await statValue(page, 'Arrears').getByText('KES 0.00').waitFor();
     await page.locator('.page-sub .badge', { hasText: 'Restructured' }).waitFor();
     await page.locator('.page-sub').getByText('Instalments deferred · ').waitFor();
-    await page.locator('.facts').getByText('52 instalments, the first KES 400.00, weekly').waitFor();
+    await page.locator('.facts').getByText('52 × KES 400.00, weekly').waitFor();
     const moved = `Instalments moved: 48, the first from ${shownDate(dayBefore(-5))} to ${shownDate(dayBefore(-19))}`;
     const entry = page.locator('.history li', { hasText: 'Lost the first harvest' });
     await entry.getByText('Plan changed').waitFor();
@@ -222,8 +222,17 @@ describe.skipIf(!HAS_BROWSER)('a change of a plan', () => {
       expect(after).not.toBe(before);
       await expectAccessible(other);
       if (locale === 'sw-KE') continue;
+      expect(
+        await textOf(other.locator('tbody tr', { has: other.locator(`[href$="open=${requestId}"]`) })),
+      ).toContain(names.kind);
       await other.locator('dialog').getByRole('button', { name: 'Approve' }).click();
       await other.getByText('Approved and done').waitFor();
+      await page.goto(`${console.origin}${path}`);
+      await page.locator('dialog').getByText('Instalments moved: 52').waitFor();
+      const made = await effectOf(page, names.last);
+      expect(made[1]).not.toBe(made[0]);
+      expect(await effectOf(page, 'Total')).toEqual(['22,800.00', '22,800.00']);
+      await expectAccessible(page);
     }
     expect(await changesOf(id)).toMatchObject([{ kind: 'deferral', approvalId: requestId }]);
   });

@@ -79,6 +79,33 @@ describe.skipIf(!HAS_BROWSER)('a printed page', () => {
     expect(await badges.count()).toBe(53);
   });
 
+  it('of an account has the changes of its plan, and no control', async () => {
+    const { id } = await newAccount(console, { activationDate: dayBefore(40) });
+    for (const paymentDate of [9, 8, 7, 6].map(dayBefore))
+      await console.call('POST', '/payments', {
+        accountId: id,
+        amount: 600,
+        paymentMethodId: 2,
+        paymentDate,
+      });
+    await console.call('POST', `/accounts/${id}/plan-changes`, {
+      ...{
+        kind: 'discount',
+        amount: 500,
+        reason: 'The lamp came late',
+        confirm: { version: 0, paid: 2_400 },
+      },
+    });
+    const page = await console.open(`/accounts/${id}`);
+    await page.getByRole('button', { name: 'Show all 4' }).waitFor();
+    await page.emulateMedia({ media: 'print' });
+    const changes = page.getByRole('table', { name: 'Changes of the plan' });
+    for (const text of ['Discount', 'The lamp came late', 'amina@example.com', '-500.00'])
+      await changes.getByText(text).waitFor();
+    // The years of the schedule are headings of the print.
+    expect(await page.locator('button:visible:not(.schedule button)').count()).toBe(0);
+  });
+
   it('shows the filters that are set', async () => {
     await newAccount(console);
     const page = await console.open('/accounts?status=active');

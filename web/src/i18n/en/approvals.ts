@@ -1,4 +1,4 @@
-import { approvalActions, approvalStatuses } from './codes.ts';
+import { approvalActions, approvalStatuses, planChangeRequests } from './codes.ts';
 
 export const approvals = {
   'approvals.none': 'Nothing was sent for approval yet.',
@@ -43,6 +43,7 @@ export const approvals = {
     'The accounts have their earlier instalments again, unless their plan was changed since.',
   ...approvalActions,
   ...approvalStatuses,
+  ...planChangeRequests,
   'approvalFact.paymentStatus': 'Status of the payment',
   'approvalFact.paymentAccountId': 'Account of the payment',
   'approvalFact.reconciliationId': 'Reconciliation of the payment',

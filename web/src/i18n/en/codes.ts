@@ -111,7 +111,21 @@ export const planChangeKinds = {
   'planChangeKind.payoff': 'Early payoff',
   'planChangeKind.undo': 'Change undone',
   'planChangeKind.imported': 'Imported with its changes',
+  'planChanges.effective': 'Since',
+  'planChanges.kind': 'Change',
+  'planChanges.price': 'Price',
+  'planChanges.undone': 'Undone',
   'planOutcome.moved': 'Instalments moved: {count}, the first from {from} to {to}',
   'planOutcome.made': 'New instalments: {count}, from {first} to {last}',
   'planOutcome.arrears': 'Overdue and moved: {amount}',
+} as const;
+
+export const planChangeRequests = {
+  'changePlan.kind.deferral': 'Defer instalments',
+  'changePlan.kind.discount': 'Give a discount',
+  'changePlan.kind.price_correction': 'Correct the price downwards',
+  'changePlan.kind.revision': 'Revise the remaining instalments',
+  'changePlan.kind.price_rise': 'Raise the price',
+  'changePlan.kind.sale_correction': 'Correct the sale: another plan',
+  'changePlan.kind.undo': 'Undo the last change',
 } as const;

@@ -1,16 +1,13 @@
-import { planChangeKinds } from './codes.ts';
+import { planChangeKinds, planChangeRequests } from './codes.ts';
 import { planEffect, planFields, plans } from './plans.ts';
 
 export const planChanges = {
   ...planChangeKinds,
+  ...planChangeRequests,
   ...planFields,
   ...plans,
   ...planEffect,
-  'planChanges.effective': 'Since',
-  'planChanges.kind': 'Change',
-  'planChanges.price': 'Price',
   'planChanges.by': 'By',
-  'planChanges.undone': 'Undone',
   'planChanges.state': 'Undone changes',
   'planChanges.state.false': 'Not undone',
   'planChanges.state.true': 'Undone',
@@ -64,13 +61,6 @@ export const planChanges = {
   'bulkProblem.failed': 'the change failed',
   'bulkProblem.stopped': 'the deferral was stopped',
   'changePlan.kind': 'What should change?',
-  'changePlan.kind.deferral': 'Defer instalments',
-  'changePlan.kind.discount': 'Give a discount',
-  'changePlan.kind.price_correction': 'Correct the price downwards',
-  'changePlan.kind.revision': 'Revise the remaining instalments',
-  'changePlan.kind.price_rise': 'Raise the price',
-  'changePlan.kind.sale_correction': 'Correct the sale: another plan',
-  'changePlan.kind.undo': 'Undo the last change',
   'changePlan.hint.deferral': 'Instalments are due later. The total stays the same.',
   'changePlan.hint.discount': 'The last instalments become less.',
   'changePlan.hint.price_correction':
@@ -104,8 +94,8 @@ export const planChanges = {
   'changePlan.show': 'Show the effect',
   'changePlan.showing': 'Computing…',
   'changePlan.effect': 'Effect of the change',
-  'changePlan.before': 'Now',
-  'changePlan.after': 'Afterwards',
+  'changePlan.before': 'Before',
+  'changePlan.after': 'After',
   'changePlan.run': '{count} × {amount}',
   'changePlan.moreRuns': 'and {count} more groups',
   'changePlan.daysPastDue': 'Days past due',

@@ -26,6 +26,7 @@ export const account: Record<keyof typeof en, string> = {
   'account.statement.in': 'Taarifa kwa {language} (PDF)',
   'account.statement.full': 'Taarifa yenye kila malipo (PDF)',
   'account.activation': 'Kuanza',
+  'account.planChanges': 'Mabadiliko ya mpango',
   'account.timeline': 'Awamu',
   'account.timeline.summary': '{paid} kati ya {total} zimelipwa',
   'account.timeline.item': 'Awamu ya {number}',

@@ -1,5 +1,5 @@
 import type { approvals as en } from '../en/approvals.ts';
-import { approvalActions, approvalStatuses } from './codes.ts';
+import { approvalActions, approvalStatuses, planChangeRequests } from './codes.ts';
 
 export const approvals: Record<keyof typeof en, string> = {
   'approvals.none': 'Hakuna kilichotumwa kwa idhini bado.',
@@ -44,6 +44,7 @@ export const approvals: Record<keyof typeof en, string> = {
     'Akaunti zinarudi kwenye awamu za awali, isipokuwa ambazo mpango wake umebadilishwa baadaye.',
   ...approvalActions,
   ...approvalStatuses,
+  ...planChangeRequests,
   'approvalFact.paymentStatus': 'Hali ya malipo',
   'approvalFact.paymentAccountId': 'Akaunti ya malipo',
   'approvalFact.reconciliationId': 'Usuluhishi wa malipo',

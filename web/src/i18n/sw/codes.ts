@@ -112,7 +112,21 @@ export const planChangeKinds: Record<keyof typeof en.planChangeKinds, string> = 
   'planChangeKind.payoff': 'Malipo ya mapema',
   'planChangeKind.undo': 'Badiliko limetenguliwa',
   'planChangeKind.imported': 'Imeletwa na mabadiliko yake',
+  'planChanges.effective': 'Tangu',
+  'planChanges.kind': 'Badiliko',
+  'planChanges.price': 'Bei',
+  'planChanges.undone': 'Limetenguliwa',
   'planOutcome.moved': 'Awamu zilizosogezwa: {count}, ya kwanza kutoka {from} hadi {to}',
   'planOutcome.made': 'Awamu mpya: {count}, kuanzia {first} hadi {last}',
   'planOutcome.arrears': 'Malimbikizo yaliyosogezwa: {amount}',
+};
+
+export const planChangeRequests: Record<keyof typeof en.planChangeRequests, string> = {
+  'changePlan.kind.deferral': 'Ahirisha awamu',
+  'changePlan.kind.discount': 'Toa punguzo',
+  'changePlan.kind.price_correction': 'Sahihisha bei kwa kupunguza',
+  'changePlan.kind.revision': 'Panga upya awamu zilizobaki',
+  'changePlan.kind.price_rise': 'Pandisha bei',
+  'changePlan.kind.sale_correction': 'Sahihisha mauzo: mpango mwingine',
+  'changePlan.kind.undo': 'Tengua badiliko la mwisho',
 };

@@ -1,17 +1,14 @@
 import type { planChanges as en } from '../en/plan-changes.ts';
-import { planChangeKinds } from './codes.ts';
+import { planChangeKinds, planChangeRequests } from './codes.ts';
 import { planEffect, planFields, plans } from './plans.ts';
 
 export const planChanges: Record<keyof typeof en, string> = {
   ...planChangeKinds,
+  ...planChangeRequests,
   ...planFields,
   ...plans,
   ...planEffect,
-  'planChanges.effective': 'Tangu',
-  'planChanges.kind': 'Badiliko',
-  'planChanges.price': 'Bei',
   'planChanges.by': 'Aliyebadilisha',
-  'planChanges.undone': 'Limetenguliwa',
   'planChanges.state': 'Yaliyotenguliwa',
   'planChanges.state.false': 'Hayajatenguliwa',
   'planChanges.state.true': 'Yametenguliwa',
@@ -66,13 +63,6 @@ export const planChanges: Record<keyof typeof en, string> = {
   'bulkProblem.failed': 'badiliko limeshindikana',
   'bulkProblem.stopped': 'uahirishaji ulisimamishwa',
   'changePlan.kind': 'Nini kibadilike?',
-  'changePlan.kind.deferral': 'Ahirisha awamu',
-  'changePlan.kind.discount': 'Toa punguzo',
-  'changePlan.kind.price_correction': 'Sahihisha bei kwa kupunguza',
-  'changePlan.kind.revision': 'Panga upya awamu zilizobaki',
-  'changePlan.kind.price_rise': 'Pandisha bei',
-  'changePlan.kind.sale_correction': 'Sahihisha mauzo: mpango mwingine',
-  'changePlan.kind.undo': 'Tengua badiliko la mwisho',
   'changePlan.hint.deferral': 'Awamu zinadaiwa baadaye. Jumla haibadiliki.',
   'changePlan.hint.discount': 'Awamu za mwisho zinapungua.',
   'changePlan.hint.price_correction':
@@ -106,8 +96,8 @@ export const planChanges: Record<keyof typeof en, string> = {
   'changePlan.show': 'Onyesha matokeo',
   'changePlan.showing': 'Inakokotoa…',
   'changePlan.effect': 'Matokeo ya badiliko',
-  'changePlan.before': 'Sasa',
-  'changePlan.after': 'Baadaye',
+  'changePlan.before': 'Kabla',
+  'changePlan.after': 'Baada',
   'changePlan.run': '{count} × {amount}',
   'changePlan.moreRuns': 'na makundi {count} zaidi',
   'changePlan.daysPastDue': 'Siku za kuchelewa',

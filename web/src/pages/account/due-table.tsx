@@ -91,7 +91,7 @@ function Row({ item: { number, dueDate, amount, paid, state }, isNext }: { item:
   );
 }
 
-/** Example: "3 of 12 items paid". */
+/** Example: "3 of 12 paid". */
 export function summaryOf(items: readonly Item[]): string {
   const paid = items.filter(({ state }) => state === 'paid').length;
   return t('account.timeline.summary', {

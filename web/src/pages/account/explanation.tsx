@@ -60,7 +60,9 @@ function Rows({ accountId }: { accountId: number }) {
 }
 
 function amountColumn(name: 'charged' | 'paid' | 'dueSoFar' | 'owedInTotal', label: string, isTotal = false) {
-  const show = (row: Row) => (row[name] === 0 && !isTotal ? '' : format.amount(row[name]));
+  // What a customer has paid ahead is not due.
+  const amountOf = (row: Row) => (name === 'dueSoFar' ? Math.max(0, row.dueSoFar) : row[name]);
+  const show = (row: Row) => (amountOf(row) === 0 && !isTotal ? '' : format.amount(amountOf(row)));
   return { name, label, isNumber: true, show };
 }
 

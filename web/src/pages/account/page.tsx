@@ -33,6 +33,7 @@ import { PaymentDialog } from './payment-dialog.tsx';
 import { PaymentRequests, RequestButton } from './payment-requests.tsx';
 import { Payments } from './payments.tsx';
 import { describeInstalments } from './plan.ts';
+import { PlanChanges } from './plan-changes.tsx';
 import { QuotePanel } from './quote-panel.tsx';
 import { RefundDialog } from './refund-dialog.tsx';
 import { isKnownMove, MOVE_BUTTONS, type Move, StatusDialog } from './status-dialog.tsx';
@@ -148,6 +149,7 @@ function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
             <Timeline items={schedule.items} />
             {settings().paymentRequests && paymentRequests && <PaymentRequests latest={paymentRequests} />}
             {payments && <Payments accountId={account.id} latest={payments} />}
+            {account.planVersion > 0 && <PlanChanges accountId={account.id} />}
             <Explanation accountId={account.id} />
             <History customerId={account.customerId} accountId={account.id} />
           </>
@@ -158,19 +160,14 @@ function AccountPage({ overview }: { overview: Schemas['AccountOverview'] }) {
               ofToday={quote}
               onPay={may('payments:record') ? () => setOpened('payoff') : undefined}
             />
-            <AccountFacts account={account} />
+            <AccountFacts account={account} items={schedule.items} />
             {invoices && <Invoices account={account} latest={invoices} />}
           </>
         }
       />
       {sharing.dialog}
       {(opened === 'payment' || opened === 'payoff') && (
-        <PaymentDialog
-          account={account}
-          ofToday={quote}
-          isPayoff={opened === 'payoff'}
-          onClose={close}
-        />
+        <PaymentDialog account={account} ofToday={quote} isPayoff={opened === 'payoff'} onClose={close} />
       )}
       {opened === 'plan' && (
         <Suspense>
@@ -260,7 +257,7 @@ function paidUntilHint({ paidUntil, nextDueDate, paymentState, deposit }: Accoun
   return t(deposit > 0 ? 'account.paidUntil.depositOpen' : 'account.paidUntil.none');
 }
 
-function AccountFacts({ account }: { account: Account }) {
+function AccountFacts({ account, items }: { account: Account; items: Schemas['AccountSchedule']['items'] }) {
   const { customer, product, deposit, graceDays } = account;
   return (
     <Panel title={t('account.plan')}>
@@ -278,7 +275,7 @@ function AccountFacts({ account }: { account: Account }) {
             ),
           ],
           [t('field.product'), product?.name],
-          [t('account.plan'), describeInstalments(account)],
+          [t('account.plan'), describeInstalments(account, items)],
           [t('field.deposit'), format.money(deposit)],
           [t('account.activation'), format.date(account.activationDate)],
           [t('account.grace'), tCount('account.days', graceDays)],

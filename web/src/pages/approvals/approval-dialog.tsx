@@ -14,18 +14,11 @@ import { useConnection } from '../shared/use-connection.ts';
 
 type Approval = Schemas['Approval'];
 
-const RequestedPlanChange = lazy(async () => {
+const Requested = lazy(async () => {
   const [loaded] = await untilLoaded(() =>
-    Promise.all([import('./requested-plan-change.tsx'), loadMessages('plan-changes')]),
+    Promise.all([import('./requested.tsx'), loadMessages('plan-changes')]),
   );
-  return { default: loaded.RequestedPlanChange };
-});
-
-const RequestedBulkDeferral = lazy(async () => {
-  const [loaded] = await untilLoaded(() =>
-    Promise.all([import('./requested-bulk-deferral.tsx'), loadMessages('plan-changes')]),
-  );
-  return { default: loaded.RequestedBulkDeferral };
+  return { default: loaded.Requested };
 });
 
 interface ApprovalDialogProps {
@@ -42,7 +35,11 @@ export function ApprovalDialog({ approval, onClose }: ApprovalDialogProps) {
   if (allowedMoves.includes('approved'))
     return <ApproveDialog approval={approval} onReject={() => setIsRejecting(true)} onClose={onClose} />;
   return (
-    <Dialog title={titleOf(approval)} lead={effectOf(approval)} onClose={onClose}>
+    <Dialog
+      title={titleOf(approval)}
+      lead={approval.status === 'pending' && effectOf(approval)}
+      onClose={onClose}
+    >
       <Details approval={approval} />
     </Dialog>
   );
@@ -174,22 +171,22 @@ function Details({ approval }: { approval: Approval }) {
           [t('approvals.endedAt'), approval.endedAt && format.dateTime(approval.endedAt)],
         ]}
       />
-      {planChange && (
+      {(planChange || bulkDeferralId !== null) && (
         <Suspense fallback={<Skeleton />}>
-          <RequestedPlanChange approval={approval} change={planChange} />
-        </Suspense>
-      )}
-      {bulkDeferralId !== null && (
-        <Suspense fallback={<Skeleton />}>
-          <RequestedBulkDeferral id={bulkDeferralId} />
+          <Requested approval={approval} />
         </Suspense>
       )}
     </>
   );
 }
 
-function titleOf({ action, amount }: Approval): string {
-  return t('approvals.title', { action: tValue('approvalAction', action), amount: format.money(amount) });
+function titleOf(approval: Approval): string {
+  return t('approvals.title', { action: nameOfRequest(approval), amount: format.money(approval.amount) });
+}
+
+/** What was asked for: "Defer instalments" rather than "Change plan". */
+export function nameOfRequest({ action, planChange }: Pick<Approval, 'action' | 'planChange'>): string {
+  return planChange ? t(`changePlan.kind.${planChange.kind}`) : tValue('approvalAction', action);
 }
 
 function effectOf({ action }: Approval): string {

@@ -4,9 +4,10 @@ import { currentSession } from '../../api/session.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
 import type { Tone } from '../../ui/badge.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { choiceFilter, createdColumn, moneyColumn, statusColumn, statusFilter } from '../shared/columns.tsx';
+import { nameOfActor } from '../shared/actor.ts';
+import { choiceFilter, moneyColumn, statusColumn, statusFilter } from '../shared/columns.tsx';
 import { type Filter, ResourcePage, useList } from '../shared/list.tsx';
-import { ApprovalDialog } from './approval-dialog.tsx';
+import { ApprovalDialog, nameOfRequest } from './approval-dialog.tsx';
 
 type Approval = Schemas['Approval'];
 
@@ -47,7 +48,7 @@ export function Page() {
     {
       name: 'action',
       label: t('approvals.action'),
-      show: ({ action }) => tValue('approvalAction', action),
+      show: nameOfRequest,
     },
     {
       name: 'accountId',
@@ -57,14 +58,19 @@ export function Page() {
       show: ({ customerName }) => customerName,
     },
     moneyColumn('amount', t('field.amount'), ({ amount }) => amount, { canSort: true }),
+    statusColumn(TONES, (status) => tValue('approvalStatus', status), { canSort: true }),
     {
-      name: 'requestedByUserId',
+      name: 'createdAt',
       label: t('approvals.requestedBy'),
       onPhone: 'hidden',
-      isOneLine: true,
-      show: ({ requestedBy }) => requestedBy,
+      canSort: true,
+      show: ({ requestedBy, createdAt }) => (
+        <>
+          {nameOfActor(requestedBy)}
+          <div className="muted">{format.dateTime(createdAt)}</div>
+        </>
+      ),
     },
-    statusColumn(TONES, (status) => tValue('approvalStatus', status), { canSort: true }),
     {
       name: 'endedAt',
       label: t('approvals.endedAt'),
@@ -72,7 +78,6 @@ export function Page() {
       show: ({ endedAt, decidedBy, decisionReason }) =>
         [endedAt && format.dateTime(endedAt), decidedBy, decisionReason].filter(Boolean).join(' · '),
     },
-    createdColumn('hidden'),
   ];
   return (
     <ResourcePage

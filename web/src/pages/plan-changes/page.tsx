@@ -1,13 +1,11 @@
 import { Link } from 'wouter';
 import { api, KEEPS_LAST } from '../../api/client.ts';
 import type { Schemas } from '../../api/paths.ts';
-import { format, t, tValue } from '../../i18n/index.ts';
-import { Badge } from '../../ui/badge.tsx';
+import { t, tValue } from '../../i18n/index.ts';
 import type { Column } from '../../ui/table.tsx';
-import { nameOfActor } from '../shared/actor.ts';
-import { choiceFilter, codeColumn, dateColumn } from '../shared/columns.tsx';
+import { choiceFilter, codeColumn } from '../shared/columns.tsx';
 import { ResourcePage, useList } from '../shared/list.tsx';
-import { describeOutcome } from '../shared/plan-outcome.ts';
+import { planChangeColumns } from '../shared/plan-change-columns.tsx';
 
 type PlanChange = Schemas['PlanChange'];
 
@@ -42,41 +40,7 @@ export function Page() {
       isOneLine: true,
       show: ({ customerName }) => customerName,
     },
-    dateColumn('effectiveOn', t('planChanges.effective'), ({ effectiveOn }) => effectiveOn, {
-      onPhone: 'value',
-    }),
-    {
-      name: 'kind',
-      label: t('planChanges.kind'),
-      onPhone: 'plain',
-      show: (change) => (
-        <>
-          {tValue('planChangeKind', change.kind)}{' '}
-          {change.undoneBy !== null && <Badge>{t('planChanges.undone')}</Badge>}
-          <div className="muted">{describeOutcome(change)}</div>
-        </>
-      ),
-    },
-    {
-      name: 'priceChange',
-      label: t('planChanges.price'),
-      isNumber: true,
-      show: ({ priceChange }) => priceChange !== 0 && format.amount(priceChange),
-    },
-    {
-      name: 'reason',
-      label: t('field.reason'),
-      onPhone: 'plain',
-      isOneLine: true,
-      show: ({ reason }) => reason,
-    },
-    {
-      name: 'actor',
-      label: t('planChanges.by'),
-      onPhone: 'plain',
-      isOneLine: true,
-      show: ({ actor }) => nameOfActor(actor),
-    },
+    ...planChangeColumns(),
   ];
   return (
     <ResourcePage

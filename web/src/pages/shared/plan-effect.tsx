@@ -18,8 +18,24 @@ export async function showEffect(id: number, body: Schemas['NewPlanChange']): Pr
   return data.data as Effect;
 }
 
-/** The terms and the position of the account before and after a change, side by side. What differs is bold. */
+/** The terms and the position of the account before and after a change. */
 export function EffectTable({ effect: { before, after } }: { effect: Effect }) {
+  return <Sides rows={ROWS.map(({ name, show }) => [name, show(before), show(after)])} />;
+}
+
+/** The terms before and after a change that was made. */
+export function TermsTable({ before, after }: Pick<Schemas['PlanChange'], 'before' | 'after'>) {
+  return <Sides rows={TERMS.map(({ name, show }) => [name, [show(before)], [show(after)]])} />;
+}
+
+type RowName = (typeof ROWS)[number]['name'];
+
+interface SidesProps {
+  rows: readonly (readonly [name: RowName, before: readonly string[], after: readonly string[]])[];
+}
+
+/** Two values of each row side by side. What differs is bold. */
+function Sides({ rows }: SidesProps) {
   return (
     <table className="effect">
       <caption className="visually-hidden">{t('changePlan.effect')}</caption>
@@ -31,14 +47,13 @@ export function EffectTable({ effect: { before, after } }: { effect: Effect }) {
         </tr>
       </thead>
       <tbody>
-        {ROWS.map(({ name, show }) => {
-          const [shownBefore, shownAfter] = [show(before), show(after)];
-          const isChanged = JSON.stringify(shownBefore) !== JSON.stringify(shownAfter);
+        {rows.map(([name, before, after]) => {
+          const isChanged = JSON.stringify(before) !== JSON.stringify(after);
           return (
             <tr key={name}>
               <th scope="row">{t(name)}</th>
-              <td>{linesOf(shownBefore)}</td>
-              <td>{isChanged ? <strong>{linesOf(shownAfter)}</strong> : linesOf(shownAfter)}</td>
+              <td>{linesOf(before)}</td>
+              <td>{isChanged ? <strong>{linesOf(after)}</strong> : linesOf(after)}</td>
             </tr>
           );
         })}
@@ -74,6 +89,12 @@ const ROWS = [
   { name: 'changePlan.completion', show: ({ completionDate }) => [day(completionDate)] },
   { name: 'account.credit', show: ({ credit }) => [format.amount(credit)] },
 ] as const satisfies readonly { name: string; show(state: State): readonly string[] }[];
+
+const TERMS = [
+  { name: 'field.total', show: ({ total }) => format.amount(total) },
+  { name: 'field.instalments', show: ({ instalmentCount }) => format.number(instalmentCount) },
+  { name: 'changePlan.completion', show: ({ completionDate }) => day(completionDate) },
+] as const satisfies readonly { name: RowName; show(terms: Schemas['PlanTerms']): string }[];
 
 /** A plan with months without instalments, or with harvests, can have hundreds of runs. */
 const MOST_RUNS = 6;

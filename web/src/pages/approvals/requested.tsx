@@ -1,22 +1,40 @@
 import { useQuery } from '@tanstack/react-query';
+import { Link } from 'wouter';
+import { api } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
 import { format, nameOfKey, t, tValue } from '../../i18n/index.ts';
-import { Loaded } from '../../ui/feedback.tsx';
+import { Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { Facts } from '../../ui/panel.tsx';
-import { EffectTable, showEffect } from '../shared/plan-effect.tsx';
+import { BulkDeferralFacts } from '../shared/bulk-deferral-facts.tsx';
+import { EffectTable, showEffect, TermsTable } from '../shared/plan-effect.tsx';
+import { describeOutcome } from '../shared/plan-outcome.ts';
 import { describeHarvest, describeRhythm } from '../shared/plan-terms.ts';
 
 type Change = NonNullable<Schemas['Approval']['planChange']>;
+
+/** What a request for approval asks for, if it is a change of one plan or of many. */
+export function Requested({ approval }: { approval: Schemas['Approval'] }) {
+  const { planChange, bulkDeferralId } = approval;
+  return (
+    <>
+      {planChange && <RequestedPlanChange approval={approval} change={planChange} />}
+      {bulkDeferralId !== null && <RequestedBulkDeferral id={bulkDeferralId} />}
+    </>
+  );
+}
 
 interface RequestedPlanChangeProps {
   approval: Schemas['Approval'];
   change: Change;
 }
 
-/** The change of a plan that waits for approval: its fields and, for users who may change plans, the account before and after it. */
-export function RequestedPlanChange({ approval, change }: RequestedPlanChangeProps) {
+/**
+ * The change of a plan for which somebody asked: its fields, and the account before and after it. Users who may change plans see the effect
+ * that it would have now.
+ */
+function RequestedPlanChange({ approval, change }: RequestedPlanChangeProps) {
   const { accountId, status } = approval;
   return (
     <>
@@ -24,7 +42,29 @@ export function RequestedPlanChange({ approval, change }: RequestedPlanChangePro
       {status === 'pending' && accountId !== null && may('accounts:change-plan') && (
         <PresentEffect approval={approval} accountId={accountId} change={change} />
       )}
+      {status === 'approved' && accountId !== null && (
+        <MadeChange accountId={accountId} version={Number(approval.facts.planVersion) + 1} />
+      )}
     </>
+  );
+}
+
+/** The effect of an approved change. Its version follows that of the request, because others would have made the request obsolete. */
+function MadeChange({ accountId, version }: { accountId: number; version: number }) {
+  const made = api.useQuery('get', '/api/plan-changes', {
+    params: { query: { 'filter[accountId]': { eq: accountId }, 'filter[version]': { eq: version } } },
+  });
+  return (
+    <Loaded query={made} explain={explain}>
+      {({ data }) =>
+        data.map((change) => (
+          <div key={change.id} className="effect-box">
+            {describeOutcome(change)}
+            <TermsTable {...change} />
+          </div>
+        ))
+      }
+    </Loaded>
   );
 }
 
@@ -75,4 +115,27 @@ function rowsOf(change: Change) {
     ],
     [t('field.reasonCode'), change.reasonCode && nameOfKey(change.reasonCode)],
   ] as const;
+}
+
+/** The deferral of many accounts whose start or undo waits for approval. */
+function RequestedBulkDeferral({ id }: { id: number }) {
+  const query = api.useQuery('get', '/api/plan-changes/bulk-deferrals/{id}', { params: { path: { id } } });
+  return (
+    <Loaded query={query} explain={explain} skeleton={<Skeleton lines={4} />}>
+      {({ data }) => (
+        <BulkDeferralFacts
+          deferral={data}
+          rows={[
+            [
+              t('deferMany.accounts'),
+              <Link key={id} href={`/plan-changes/many/${id}`}>
+                {format.number(data.deferrableCount ?? 0)}
+              </Link>,
+            ],
+            [t('deferMany.moved'), data.arrears === 'behind' ? format.money(data.arrearsMoved ?? 0) : null],
+          ]}
+        />
+      )}
+    </Loaded>
+  );
 }
