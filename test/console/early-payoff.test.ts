@@ -78,6 +78,12 @@ describe.skipIf(!HAS_BROWSER)('an early payoff', () => {
     await page.locator('.history').getByText('Early payoff').waitFor();
     await eventually(() => console.call('GET', `/accounts/${id}`)).toMatchObject({ total: 540, paid: 540 });
     expect(await page.getByRole('button', { name: /^Record\sKES/ }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Explain the balance' }).click();
+    const due = page
+      .getByRole('table', { name: 'How the balance is calculated' })
+      .locator('[data-label="Due so far"]');
+    await due.first().waitFor();
+    expect(new Set(await due.allTextContents())).toEqual(new Set(['0.00']));
   });
 
   it('and the other amounts that a payment is offered follow its date, until the user types an amount', async () => {
