@@ -28,14 +28,18 @@ export const PROCESS_TESTS = [
 ];
 
 /**
- * Long tests of the API that `npm test` leaves out: sizes and orders of lists, the API description and its pages, formats of files,
- * query plans, and the operation of a service. Their subject is not money, rights or durability. `npm run test:all` has them.
+ * Long tests of the API that `npm test` leaves out: sizes and orders of lists, the API description and its pages, formats of files
+ * and events, query plans, and the operation of a service. Their subject is not money, rights or durability. `npm run test:all` has
+ * them.
  */
 export const LONG_API_TESTS = [
-  'test/api/{cursors,large-list-files,large-lists,lists,page-sizes,report-exports,spreadsheet-imports}.test.ts',
-  'test/api/{description,docs,example-parameters}.test.ts',
+  'test/api/{cursors,event-catalogue,import-mistakes,large-list-files,large-lists,lists,page-sizes}.test.ts',
+  'test/api/{description,docs,example-parameters,report-exports,spreadsheet-imports,start-page}.test.ts',
   'test/api/{connections,health,metrics,missing-schema,plans-on-empty-tables}.test.ts',
 ];
+
+/** Checks of the sources and not of their behaviour, as a linter makes them. `npm run test:all` has them. */
+export const REPOSITORY_TESTS = ['test/boundaries.test.ts'];
 
 /** `npm test`: needs only what `npm ci` installs, and passes on every machine. `npm run test:all` adds the rest. */
 export const QUICK = {
@@ -46,7 +50,7 @@ export const QUICK = {
     'test/{api,properties}/**/*.test.ts',
     ...PROCESS_TESTS,
   ],
-  exclude: [TIMING_TESTS, ...LONG_API_TESTS],
+  exclude: [TIMING_TESTS, ...LONG_API_TESTS, ...REPOSITORY_TESTS],
 } satisfies ViteUserConfig['test'];
 
 export default defineConfig({ test: { ...QUICK, globalSetup: ['test/support/global-setup.ts'] } });

@@ -1,5 +1,12 @@
 import { defineConfig } from 'vitest/config';
-import { COMMON, LONG_API_TESTS, PROCESS_TESTS, QUICK, TIMING_TESTS } from '../../vitest.config.ts';
+import {
+  COMMON,
+  LONG_API_TESTS,
+  PROCESS_TESTS,
+  QUICK,
+  REPOSITORY_TESTS,
+  TIMING_TESTS,
+} from '../../vitest.config.ts';
 
 /**
  * Tests that learn nothing from another server: they use no database, start their own one, or are about HTTP. A run with
@@ -41,7 +48,11 @@ export default defineConfig({
         test: {
           ...QUICK,
           name: 'quick',
-          env: { ...QUICK.env, KILL_ROUNDS: process.env.KILL_ROUNDS ?? '6' },
+          env: {
+            ...QUICK.env,
+            KILL_ROUNDS: process.env.KILL_ROUNDS ?? '6',
+            PROPERTY_RUNS: process.env.PROPERTY_RUNS ?? '50',
+          },
           exclude: [...QUICK.exclude, ...leftOut],
           sequence: order,
         },
@@ -50,7 +61,7 @@ export default defineConfig({
         test: {
           ...COMMON,
           name: 'rest',
-          include: ['test/{acceptance,client,console}/**/*.test.ts', ...LONG_API_TESTS],
+          include: ['test/{acceptance,client,console}/**/*.test.ts', ...LONG_API_TESTS, ...REPOSITORY_TESTS],
           exclude: [...PROCESS_TESTS, TIMING_TESTS, ...leftOut],
           sequence: { ...order, groupOrder: 1 },
         },

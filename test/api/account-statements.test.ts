@@ -363,20 +363,17 @@ describe('as CSV', () => {
     const { rows } = await sql<{ text: string; cell: string }>`
       select text, csv_text(text) as cell from unnest(${hard}::text[]) as text`.execute(service.context.db);
     expect(rows).toHaveLength(hard.length);
-    for (const { text, cell } of rows) expect(csvText(text), JSON.stringify(text)).toBe(cell);
+    expect(rows.map(({ text }) => csvText(text))).toEqual(rows.map(({ cell }) => cell));
   });
 
   it('escapes a text for every separator that a spreadsheet may use, with and without quotes', () => {
     fc.assert(
       fc.property(fc.array(cellArb, { minLength: 1, maxLength: 3 }), (texts) => {
         const line = csvLine([unquoted(1), ...texts]).trimEnd();
-        for (const separator of [',', ';', '\t', '|']) {
-          for (const quote of separator === ',' ? [true] : [true, false])
-            for (const cell of cellsOf(line, separator, quote))
-              expect(cell, `${JSON.stringify(line)} at ${separator}`).not.toMatch(
-                /^[\s\ufeff]*[=+@＝＋－＠-]/,
-              );
-        }
+        const cells = [',', ';', '\t', '|'].flatMap((separator) =>
+          (separator === ',' ? [true] : [true, false]).flatMap((quote) => cellsOf(line, separator, quote)),
+        );
+        expect(cells.filter((cell) => /^[\s\ufeff]*[=+@＝＋－＠-]/.test(cell))).toEqual([]);
       }),
       { numRuns: 2_000 },
     );

@@ -67,15 +67,23 @@ async function put(path: string, body: object): Promise<Data> {
 
 let position: number | undefined;
 
-/** The events since the last call, with their data. */
+/**
+ * The events since the last call, with their data. Waits for all that are committed: a job can show its result just before the feed
+ * learns that its transaction has ended.
+ */
 async function newEvents(): Promise<Data[]> {
   const events: Data[] = [];
-  for (let hasMore = true; hasMore; ) {
+  const { lastId } = await service.context.db
+    .selectFrom('events')
+    .select((eb) => eb.fn.max('id').as('lastId'))
+    .executeTakeFirstOrThrow();
+  await until('the feed to have every committed event', async () => {
     const after = position === undefined ? '' : `&after=${position}`;
     const page = await ok(service.call('GET', `/events?limit=1000${after}`));
     events.push(...page.events);
-    ({ after: position, hasMore } = page);
-  }
+    position = page.after;
+    return !page.hasMore && page.after >= Number(lastId);
+  });
   for (const { type } of events) published.add(type);
   return events;
 }

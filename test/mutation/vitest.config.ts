@@ -11,7 +11,7 @@ export default defineConfig({
       'src/mobile-money/providers/*.test.ts',
     ],
     setupFiles: ['test/support/seed.ts'],
-    env: COMMON.env,
+    env: { ...COMMON.env, PROPERTY_RUNS: '50' },
     testTimeout: COMMON.testTimeout,
     // A mutant can be in a value that a module computes when it is loaded.
     isolate: true,
