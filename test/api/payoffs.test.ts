@@ -463,6 +463,55 @@ describe('a payoff', () => {
     await expectBooksToBalance(service.context);
   });
 
+  it('ends and is earned anew by a corrected amount, as if its payment was reversed and recorded anew', async () => {
+    const paid = async () => {
+      const { id } = await account();
+      const { id: paymentId } = await pay(service, id, 300, { paymentDate: '2026-11-01' });
+      await pay(service, id, 730);
+      expect(await accountNow(service, id)).toMatchObject({ total: 930, paid: 1_030, credit: 100 });
+      return { id, paymentId };
+    };
+    // 195 leave 805 on the day of the payoff, so 80 is offered.
+    const now = { status: 'completed', total: 920, paid: 925, credit: 5, planVersion: 3 };
+    const [corrected, reversed] = [await paid(), await paid()];
+    const body = { amount: 195, reason: 'typed wrongly' };
+    await dataOf(service.call('POST', `/payments/${corrected.paymentId}/correct-amount`, body));
+    expect(await accountNow(service, corrected.id)).toMatchObject(now);
+    await reverse(service, reversed.paymentId);
+    await pay(service, reversed.id, 195, { paymentDate: '2026-11-01' });
+    expect(await accountNow(service, reversed.id)).toMatchObject(now);
+    for (const { id } of [corrected, reversed])
+      expect(await kindsOf(id)).toEqual(['payoff', 'undo', 'payoff']);
+    await expectBooksToBalance(service.context);
+  });
+
+  it('is earned anew on an earlier day if no money is left on the day of the payoff that ends', async () => {
+    const { id } = await account({}, { activationDate: '2026-10-05' });
+    await pay(service, id, 300, { paymentDate: '2026-10-20' });
+    const { id: lastId } = await pay(service, id, 630, { paymentDate: '2026-10-26' });
+    const { id: paymentId } = await pay(service, id, 660, { paymentDate: '2026-10-20' });
+    await reverse(service, lastId);
+    expect(await accountNow(service, id)).toMatchObject({ total: 930, paid: 960, credit: 30 });
+    // Eight instalments are due after 20 October, so 80 is offered on this day.
+    const body = { amount: 625, reason: 'typed wrongly' };
+    await dataOf(service.call('POST', `/payments/${paymentId}/correct-amount`, body));
+    expect(await accountNow(service, id)).toMatchObject({ status: 'completed', total: 920, credit: 5 });
+    expect((await changesOf(id)).at(-1)).toMatchObject({ kind: 'payoff', effectiveOn: '2026-10-20' });
+    await expectBooksToBalance(service.context);
+  });
+
+  it('is earned by the corrected amount of an account that was completed without one', async () => {
+    const { id: payplanId } = await newPlan({ earlyPayoff: null });
+    const { id } = await newAccount(service, { payplanId });
+    const { id: paymentId } = await pay(service, id, 1_000);
+    const offer = { earlyPayoff: { discountBasisPoints: 1_000 } };
+    await dataOf(service.call('PUT', `/payplans/${payplanId}`, offer));
+    const body = { amount: 950, reason: 'typed wrongly' };
+    await dataOf(service.call('POST', `/payments/${paymentId}/correct-amount`, body));
+    expect(await accountNow(service, id)).toMatchObject({ ...PAID_OFF, paid: 950, credit: 50 });
+    await expectBooksToBalance(service.context);
+  });
+
   it('ends by the undo of a correction of the price whose credit has left the account', async () => {
     const { id } = await account();
     await pay(service, id, 900);

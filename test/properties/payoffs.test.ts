@@ -151,8 +151,22 @@ class Model {
 
   arrives(one: Money, isActive: boolean): void {
     this.money.push(one);
+    if (isActive) this.earn();
+  }
+
+  /** Whether it is decided anew: a correction that leaves a completed account completed changes no price. */
+  corrects(one: Money, id: number, amount: number): boolean {
+    const wasActive = this.sum() < this.total;
+    this.money = [...this.money.filter((other) => other !== one), { ...one, id, amount }];
+    const isDecided = wasActive || this.sum() < this.total;
+    this.endPayoff();
+    if (isDecided) this.earn();
+    return isDecided;
+  }
+
+  private earn(): void {
     const day = this.money.map(({ date }) => date).reduce(later);
-    const discount = isActive ? this.offer(day) : 0;
+    const discount = this.offer(day);
     if (discount === 0 || this.sum() < this.total - discount) return;
     this.changes.push({ kind: 'payoff', amount: discount, from: day });
     this.payoffs += 1;
@@ -171,6 +185,7 @@ type Step =
   | { do: 'pay off' }
   | { do: 'reverse' | 'unassign'; payment: number }
   | { do: 'correct'; payment: number; percent: number }
+  | { do: 'correct by little'; payment: number; by: number }
   | { do: 'refund'; percent: number }
   | { do: 'lower'; percent: number }
   | { do: 'undo' }
@@ -194,6 +209,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('correct' as const), payment, percent }) },
   {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('correct by little' as const),
+      payment,
+      by: fc.integer({ min: -200, max: 200 }),
+    }),
+  },
+  {
     weight: 2,
     arbitrary: fc.record({ do: fc.constant('refund' as const), percent: fc.integer({ min: 1, max: 100 }) }),
   },
@@ -208,7 +231,25 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-const happened = { payoffs: 0, ended: 0, 'ended before a correction': 0, 'corrected and kept': 0 };
+const happened = {
+  ...{ payoffs: 0, ended: 0, 'ended before a correction': 0, 'corrected and kept': 0 },
+  ...{ 'ended and earned by one correction': 0, 'earned by the correction of a completed account': 0 },
+};
+
+/** What an account has after work that is rolled back. */
+async function inSavepoint<T>(run: Case, work: () => Promise<T>): Promise<T> {
+  await sql`savepoint alternative`.execute(run.tx);
+  const result = await work();
+  await sql`rollback to savepoint alternative`.execute(run.tx);
+  await sql`release savepoint alternative`.execute(run.tx);
+  return result;
+}
+
+async function figuresOf(run: Case, id: number) {
+  const row = await getAccountRow(run.tx, id);
+  const { status, credit_minor, next_due_date, original_due_date } = row;
+  return { terms: termsOf(row), status, credit_minor, next_due_date, original_due_date };
+}
 
 async function openIn(run: Case, at: number): Promise<number> {
   const row = await openAccount(run.context, stage.actor, {
@@ -222,6 +263,8 @@ async function openIn(run: Case, at: number): Promise<number> {
 async function take(run: Case, id: number, model: Model, next: Step): Promise<void> {
   const isActive = model.sum() < model.total;
   const isPaidOff = model.inEffect.some(({ kind }) => kind === 'payoff');
+  const hasCorrection = isPaidOff && model.inEffect.at(-1)?.kind === 'price_correction';
+  const endedBefore = model.ended;
   const pay = async (amount: number, daysAgo: number) => {
     if (amount <= 0) return;
     const date = addDays(run.day, -daysAgo);
@@ -251,18 +294,35 @@ async function take(run: Case, id: number, model: Model, next: Step): Promise<vo
       if (done) model.money = model.money.filter((other) => other !== one);
       break;
     }
-    case 'correct': {
+    case 'correct':
+    case 'correct by little': {
       const own = model.money.filter((one) => one.id > 0);
       const one = own[next.payment % Math.max(1, own.length)];
-      const amount = one && Math.max(1, Math.round((one.amount * next.percent) / 100));
-      if (!one || !amount || amount === one.amount) return;
+      if (!one) return;
+      // By little from the amount with which the account pays just its price, where a payoff can end and be earned at once.
+      const to =
+        next.do === 'correct'
+          ? Math.round((one.amount * next.percent) / 100)
+          : one.amount + model.total - model.sum() + next.by;
+      const amount = Math.max(1, to);
+      if (amount === one.amount) return;
+      const otherwise = await inSavepoint(run, async () => {
+        const body = { accountId: id, amount: amount / 100, paymentMethodId: 2, paymentDate: one.date };
+        await reversePayment(run.context, stage.actor, one.id, 'tried');
+        await run.record(run.context, stage.actor, body);
+        return figuresOf(run, id);
+      });
       const done = await run.attempt((context, actor) =>
         correctAmount(context, actor, one.id, { amount: amount / 100, reason: 'tried' }),
       );
       if (!done || !('done' in done)) return;
-      model.money = model.money.filter((other) => other !== one);
-      model.arrives({ ...one, id: done.done.id, amount }, isActive);
-      if (isPaidOff && model.sum() >= model.total) happened['corrected and kept'] += 1;
+      const { ended, payoffs } = model;
+      const isDecided = model.corrects(one, done.done.id, amount);
+      if (isDecided) expect(await figuresOf(run, id)).toEqual(otherwise);
+      if (isPaidOff && !isDecided) happened['corrected and kept'] += 1;
+      if (model.payoffs > payoffs && model.ended > ended) happened['ended and earned by one correction'] += 1;
+      if (model.payoffs > payoffs && !isActive && !isPaidOff)
+        happened['earned by the correction of a completed account'] += 1;
       break;
     }
     case 'refund': {
@@ -293,10 +353,8 @@ async function take(run: Case, id: number, model: Model, next: Step): Promise<vo
     case 'wait':
       run.wait(next.days);
   }
-  const ended = model.ended;
-  const hasCorrection = isPaidOff && model.inEffect.at(-1)?.kind === 'price_correction';
   model.endPayoff();
-  if (model.ended > ended && hasCorrection) happened['ended before a correction'] += 1;
+  if (model.ended > endedBefore && hasCorrection) happened['ended before a correction'] += 1;
 }
 
 async function expectAgreement(run: Case, id: number, model: Model): Promise<void> {
@@ -381,12 +439,7 @@ describe('early payoffs', () => {
             const again = reversed % ids.length;
             await reversePayment(run.context, stage.actor, ids[again] ?? 0, 'tried');
             await pay(inParts, amounts[again] ?? 0);
-            const figures = async (id: number) => {
-              const row = await getAccountRow(run.tx, id);
-              const { status, credit_minor, next_due_date, original_due_date } = row;
-              return { terms: termsOf(row), status, credit_minor, next_due_date, original_due_date };
-            };
-            expect(await figures(inParts)).toEqual(await figures(once));
+            expect(await figuresOf(run, inParts)).toEqual(await figuresOf(run, once));
             await expectChecksToPass(run.tx);
           }),
       ),

@@ -4,7 +4,7 @@ import type { PlainDate } from '../../core/values/dates.ts';
 import { nextDueDate } from '../schedule/rules.ts';
 import { changesForPaidAmount, rowsOfChange, type StatusHistory } from '../status/paid-amount-rules.ts';
 import { isStatusIn } from '../status/rules.ts';
-import { undoPayoffs } from './payoff-rules.ts';
+import { closePayoffs } from './payoff-rules.ts';
 import type {
   AccompanyingRows,
   AccountRow,
@@ -27,7 +27,7 @@ export function closeBooks(
   today: PlainDate,
   further: readonly AccompanyingRows[] = [],
 ): LedgerRows {
-  undoPayoffs(running);
+  closePayoffs(running, histories);
   const { accounts, changed, posted, entries, count } = running;
   const furtherChanges = further.flatMap((rows) => rows.changes ?? []);
   const { changes, books } = numberChanges(accounts, changed, posted, furtherChanges);

@@ -2,9 +2,9 @@ import { type Context, today } from '../../core/context.ts';
 import type { Tx } from '../../core/database/db.ts';
 import type { AppError } from '../../core/http/errors.ts';
 import type { Minor } from '../../core/values/money.ts';
-import { canEarnPayoff, canLosePayoff, type LockedAccount } from '../payoffs/posting-rules.ts';
+import { canEarnPayoff, isReopened, type LockedAccount } from '../payoffs/posting-rules.ts';
 import { findPayoffFacts } from '../payoffs/store.ts';
-import { needsHistory } from '../status/paid-amount-rules.ts';
+import { needsHistory, type StatusHistory, statusBeforeCompletion } from '../status/paid-amount-rules.ts';
 import { findStatusHistories } from '../status/store.ts';
 import { closeBooks } from './close-books-rules.ts';
 import { postWithPayoffs } from './payoff-rules.ts';
@@ -35,7 +35,7 @@ export async function postAll(
     tx,
     explained.map(({ id }) => id),
   );
-  const books = openBooks(accounts, await readPayoffs(tx, context, accounts, events));
+  const books = openBooks(accounts, await readPayoffs(tx, context, { accounts, histories }, events));
   const refusals = events.map((event) => postWithPayoffs(books, event));
   const rows = closeBooks(books, histories, today(context));
   const derived = new Map((await writeLedger(tx, rows)).map((columns) => [columns.id, columns]));
@@ -51,7 +51,10 @@ export async function postAll(
 function readPayoffs(
   tx: Tx,
   { currency }: Context,
-  accounts: ReadonlyMap<number, LockedAccount>,
+  {
+    accounts,
+    histories,
+  }: { accounts: ReadonlyMap<number, LockedAccount>; histories: ReadonlyMap<number, StatusHistory> },
   events: readonly MoneyEvent[],
 ) {
   const sums = new Map<number, { inMinor: Minor; netMinor: Minor }>();
@@ -67,9 +70,11 @@ function readPayoffs(
   }
   const near = [...sums].flatMap(([id, { inMinor, netMinor }]) => {
     const account = accounts.get(id);
-    const isNear =
-      account && ((inMinor > 0n && canEarnPayoff(account, inMinor)) || canLosePayoff(account, netMinor));
-    return isNear ? [account] : [];
+    if (!account) return [];
+    const reopens = isReopened(account, BigInt(account.paid_minor) + netMinor);
+    const reopened = reopens ? { ...account, status: statusBeforeCompletion(histories.get(id)) } : account;
+    const canLosePayoff = reopens && account.plan_version > 0;
+    return canLosePayoff || (inMinor > 0n && canEarnPayoff(reopened, inMinor)) ? [account] : [];
   });
   return findPayoffFacts(tx, near, currency, {
     paymentIds: events.flatMap(({ paymentId }) => paymentId ?? []),

@@ -118,6 +118,28 @@ describe('money that leaves an account with a payoff', () => {
     expect(events).toContain('account.reopened');
   });
 
+  it('ends the payoff and earns another one, if an amount is corrected to one that pays the price with the offer of the rest', () => {
+    const before = day('2026-10-19');
+    const paid = { ...account, total_minor: 930, paid_minor: 1_030, credit_minor: 100 };
+    const facts = {
+      ...{ account: paid, changeIds: [50, 51], money: new Map([[TODAY, 730n]]), latestChange: null },
+      inEffect: { ...inEffect, effectiveOn: TODAY },
+    };
+    // 195 on the day before leave 805, so 80 is offered.
+    const corrected = posted([money(300, before, 'money_out'), money(195, before)], facts);
+    expect(corrected.moves).toMatchObject([
+      { byMinor: 70n, change: { id: 50, kind: 'undo', undoes: 40, version: 2 } },
+      { byMinor: -80n, change: { id: 51, kind: 'payoff', version: 3, effective_on: TODAY } },
+    ]);
+    expect(corrected.moves.at(-1)).toMatchObject({
+      original: { version: 3, total_minor: 1_000, corrected_minor: -80 },
+    });
+    expect(corrected.account).toMatchObject({ status: 'completed', paid_minor: 925, credit_minor: 5 });
+    expect(corrected.events).not.toContain('account.reopened');
+    const reversed = posted([money(105, before, 'money_out')], facts);
+    expect(reversed.moves.map(({ change }) => change.kind)).toEqual(['undo']);
+  });
+
   it('leaves a payoff whose price the rest pays, also after the reversal of an amount that is corrected', () => {
     expect(posted([money(50, TODAY, 'money_out')], { account, inEffect }).moves).toEqual([]);
     const corrected = [money(960, TODAY, 'money_out'), money(910)];

@@ -2,7 +2,15 @@ import type { Actor } from '../../core/context.ts';
 import type { AppError } from '../../core/http/errors.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
-import { type PayoffFacts, type PlanMove, payoffEarned, payoffUndone } from '../payoffs/posting-rules.ts';
+import {
+  factsAfterUndo,
+  isReopened,
+  type PayoffFacts,
+  type PlanMove,
+  payoffEarned,
+  payoffUndone,
+} from '../payoffs/posting-rules.ts';
+import { type StatusHistory, statusBeforeCompletion } from '../status/paid-amount-rules.ts';
 import { type MoneyEvent, postEvent, type RunningBooks, runningBooksOf } from './rules.ts';
 
 // Posts money events, and the early payoffs that they earn or end.
@@ -26,15 +34,29 @@ export function postWithPayoffs(running: RunningBooks, event: MoneyEvent): AppEr
   return undefined;
 }
 
-/** Undoes the early payoffs of accounts that no longer pay their price after all events. */
-export function undoPayoffs(running: RunningBooks): void {
+/**
+ * Undoes the early payoffs of accounts that no longer pay their price after all events. If a transaction reopens an account to which it also
+ * brings money, as the correction of an amount can, the money can earn a payoff: as if it came after the account was reopened.
+ */
+export function closePayoffs(running: RunningBooks, histories: ReadonlyMap<number, StatusHistory>): void {
   for (const [accountId, facts] of running.payoffs) {
-    const isOwn = ({ movements }: MoneyEvent) => movements.some((one) => one.accountId === accountId);
-    const actor = running.posted.findLast(isOwn)?.actor;
+    const own = running.posted.filter(({ movements }) =>
+      movements.some((one) => one.accountId === accountId),
+    );
+    const actor = own.at(-1)?.actor;
     if (!actor) continue;
     const { account, paidMinor } = present(running, accountId);
     const moves = payoffUndone(account, facts, { actor, paidMinor });
     if (facts.inEffect) postMoves(running, actor, facts.inEffect.effectiveOn, moves);
+
+    const { account: undone } = present(running, accountId);
+    const hasNewMoney = own.some(({ movements }) =>
+      movements.some((one) => one.accountId === accountId && one.movement.kind === 'money_in'),
+    );
+    if (!hasNewMoney || !isReopened(undone, paidMinor)) continue;
+    const status = statusBeforeCompletion(histories.get(accountId));
+    const payoff = payoffEarned(undone, factsAfterUndo(facts, moves), { actor, paidMinor, status });
+    if (payoff) postMoves(running, actor, payoff.day, [payoff]);
   }
 }
 

@@ -2,7 +2,7 @@ import { type EarlyPayoff, WHOLE_SHARE } from '../../catalogue/pay-plans/rules.t
 import { auditRow, type ChangeRow, event } from '../../changes/events/change-rules.ts';
 import type { Actor } from '../../core/context.ts';
 import type { RowsOf } from '../../core/database/rows.ts';
-import type { Row } from '../../core/database/tables.ts';
+import type { AccountStatus, Row } from '../../core/database/tables.ts';
 import { compareDates, later, type PlainDate } from '../../core/values/dates.ts';
 import { type Minor, maxMinor } from '../../core/values/money.ts';
 import {
@@ -50,7 +50,7 @@ export interface PayoffFacts {
   changeIds: readonly number[];
   /** The sum of the unreversed payments and credit moves of each date, without those of the money events of the transaction. */
   money: ReadonlyMap<PlainDate, Minor>;
-  /** The latest date of a change of the plan. */
+  /** The latest date of a change of the plan, without the payoff in effect. */
   latestChange: PlainDate | null;
   /** The newest original terms. Null if there are none. */
   original: OriginalColumns | null;
@@ -90,23 +90,18 @@ export interface PlanMove {
   rows: ChangeRow[];
 }
 
-/** Whether money on the account can earn a payoff, so that more has to be read. @param moneyMinor - the sum of the money. */
+/** Whether money that comes to the account can earn a payoff, so that more has to be read. @param moneyMinor - the sum of the money. */
 export function canEarnPayoff(account: LockedAccount, moneyMinor: Minor): boolean {
-  const { early_payoff: offer } = account;
-  if (!offer || !isStatusIn(account.status, 'offersPayoff')) return false;
+  const { early_payoff: offer, status } = account;
+  if (!offer || !isStatusIn(status, 'offersPayoff')) return false;
   const { chargedMinor, instalmentsMinor } = chargesOf(termsOf(account));
   const mostMinor = (instalmentsMinor * BigInt(offer.discountBasisPoints)) / BigInt(WHOLE_SHARE);
   return BigInt(account.paid_minor) + moneyMinor >= chargedMinor - mostMinor;
 }
 
-/** Whether the account can lose a payoff, so that more has to be read. @param moneyMinor - the sum that comes, negative if it leaves. */
-export function canLosePayoff(account: AccountRow, moneyMinor: Minor): boolean {
-  const isPaid = isStatusIn(account.status, 'paidInFull');
-  return (
-    isPaid &&
-    account.plan_version > 0 &&
-    BigInt(account.paid_minor) + moneyMinor < BigInt(account.total_minor)
-  );
+/** Whether a completed account is completed no longer. @param paidMinor - the sum paid after the money of the transaction. */
+export function isReopened(account: AccountRow, paidMinor: Minor): boolean {
+  return isStatusIn(account.status, 'paidInFull') && paidMinor < BigInt(account.total_minor);
 }
 
 /** The account on a day, and the sum of its money up to the end of the day. */
@@ -160,17 +155,18 @@ export function payoffShown(
  * The payoff that new money has earned: on the latest day with money, which can be later than that of the new money. Undefined if it has
  * earned none.
  * @param facts - with the new money.
+ * @param status - that of an account that the transaction reopens. Default: the status of the account.
  */
 export function payoffEarned(
   account: AccountRow,
   { offer, money, latestChange, ...facts }: PayoffFacts,
-  { actor, paidMinor }: { actor: Actor; paidMinor: Minor },
+  { actor, paidMinor, status = account.status }: { actor: Actor; paidMinor: Minor; status?: AccountStatus },
 ): PlanMove | undefined {
   const days = [...money.keys()];
   if (!offer || facts.inEffect || days.length === 0) return undefined;
   const day = days.reduce(later);
   const { situation, paidMinor: upToDayMinor } = situationOn(account, { money, latestChange }, day);
-  const discountMinor = earnedPayoff(offer, situation, { day, paidMinor: upToDayMinor });
+  const discountMinor = earnedPayoff(offer, { ...situation, status }, { day, paidMinor: upToDayMinor });
   if (discountMinor === 0n) return undefined;
   const { basisPoints: discountBasisPoints, until, minDues, roundingMinor } = offer;
   return loweredPrice(account, discountMinor, {
@@ -229,6 +225,16 @@ export function payoffUndone(
     });
   }
   return moves;
+}
+
+/** What decides about the next payoff. @param moves - by `payoffUndone`. */
+export function factsAfterUndo(facts: PayoffFacts, moves: readonly PlanMove[]): PayoffFacts {
+  const last = moves.at(-1);
+  if (!last) return facts;
+  return {
+    ...facts,
+    ...{ inEffect: null, original: last.original, changeIds: facts.changeIds.slice(moves.length) },
+  };
 }
 
 const UNDO_REASON = 'the sum paid fell below the price of the early payoff';

@@ -78,21 +78,21 @@ const MONEY_BY_DATE = (own: OwnMoney) => sql`(
       where to_account_id = a.id and id <> all(${[...own.creditMoveIds]}::bigint[])
     ) moves group by day) days)`;
 
-const LATEST_CHANGE = sql`(
-  select max(c.effective_on) from plan_changes c where c.account_id = a.id and ${CHANGE_COUNTS})`;
+const LATEST_CHANGE = sql`
+  select max(c.effective_on) from plan_changes c where c.account_id = a.id and ${CHANGE_COUNTS}`;
 
 /** The original terms before a change. */
 const ORIGINAL_BEFORE = (change: string) => sql`(
   select row_to_json(o) from original_terms o
   where o.account_id = ${sql.ref(`${change}.account_id`)} and o.version = ${sql.ref(`${change}.version`)} - 1)`;
 
-/** The ids are enough for `payoffUndone`: the undo of the payoff, and an undo and a repetition of each later change. */
+/** The ids are enough for a payoff, and before it for `payoffUndone`: the undo, and an undo and a repetition of each later change. */
 async function readFacts(tx: Tx, ids: readonly number[], own: OwnMoney): Promise<FoundFacts[]> {
   const { rows } = await sql<FoundFacts>`
     select a.id, array(
         select nextval(pg_get_serial_sequence('plan_changes', 'id'))
-        from generate_series(1, 1 + 2 * coalesce(json_array_length(payoff.since), 0))) as "changeIds", ${MONEY_BY_DATE(own)} as money,
-      ${LATEST_CHANGE} as "latestChange",
+        from generate_series(1, 1 + coalesce(1 + 2 * json_array_length(payoff.since), 0))) as "changeIds", ${MONEY_BY_DATE(own)} as money,
+      (${LATEST_CHANGE} and c.id is distinct from payoff.id) as "latestChange",
       (select row_to_json(o) from original_terms o where o.account_id = a.id order by o.version desc limit 1) as original,
       case when payoff.id is not null then json_build_object('id', payoff.id, 'effectiveOn', payoff.effective_on,
         'before', payoff.before, 'originalBefore', ${ORIGINAL_BEFORE('payoff')}, 'since', payoff.since) end as "inEffect"
@@ -115,7 +115,7 @@ export async function findOfferFacts(
 ): Promise<OfferFacts | undefined> {
   const { rows } = await sql<Pick<FoundFacts, 'money' | 'latestChange'> & { offer: OfferOfPlan }>`
     select ${sql.raw(OFFER_OF_PLAN)} as offer, ${MONEY_BY_DATE({ paymentIds: [], creditMoveIds: [] })} as money,
-      ${LATEST_CHANGE} as "latestChange"
+      (${LATEST_CHANGE}) as "latestChange"
     from accounts a
     where a.id = ${accountId}
       and exists (select from pay_plans p where p.id = a.payplan_id and p.payoff_basis_points is not null)`.execute(

@@ -74,8 +74,13 @@ function changeForTotal(
   const [paidMinor, totalMinor] = [BigInt(paid_minor), BigInt(total_minor)];
   if (isToComplete(status, paidMinor, totalMinor)) return { to: 'completed', reason: 'paid in full' };
   if (!isStatusIn(status, 'paidInFull') || paidMinor >= totalMinor) return undefined;
-  const from = history?.completedFrom;
-  return { to: from?.status ?? 'active', reason: reopeningReason(event), cause: from?.cause ?? null };
+  const cause = history?.completedFrom?.cause ?? null;
+  return { to: statusBeforeCompletion(history), reason: reopeningReason(event), cause };
+}
+
+/** The status that a completed account gets if it is no longer paid in full. */
+export function statusBeforeCompletion(history: StatusHistory | undefined): AccountStatus {
+  return history?.completedFrom?.status ?? 'active';
 }
 
 function reopeningReason(event: LedgerEvent | undefined): string {
