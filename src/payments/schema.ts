@@ -40,7 +40,11 @@ const WarningCode = Choice('PaymentWarningCode', PAYMENT_WARNING_CODES, { descri
 const PaymentConfirmation = Type.Object(
   {
     codes: Type.Array(WarningCode, { maxItems: PAYMENT_WARNING_CODES.length }),
-    balance: Type.Number({ minimum: 0, description: 'The balance of the account that the user saw.' }),
+    balance: Type.Number({
+      minimum: 0,
+      description:
+        'The balance of the account that the user saw, less the discount of an early payoff that the payment earns.',
+    }),
     credit: Type.Optional(
       Type.Number({ minimum: 0, description: 'The credit of the account that the user saw. Default: 0.' }),
     ),

@@ -28,7 +28,7 @@ describe('POST /payments without checks', () => {
     expect(above.body.warnings).toEqual([
       {
         code: 'above_balance',
-        message: 'The amount is above the balance of the account, and the rest becomes credit.',
+        message: 'The amount is above what is left to pay, and the rest becomes credit.',
         paymentIds: [],
       },
     ]);

@@ -348,6 +348,34 @@ describe('money that earns a payoff', () => {
     await expectBooksToBalance(service.context);
   });
 
+  it('is confirmed by the user if it is above the price after the discount', async () => {
+    const { id } = await account();
+    await pay(service, id, 300);
+    const record = (amount: number, more = {}) =>
+      service.call('POST', '/payments', {
+        accountId: id,
+        amount,
+        paymentMethodId: 2,
+        checks: 'confirm',
+        ...more,
+      });
+    const asked = await record(650);
+    expect(asked).toMatchObject({
+      status: 409,
+      body: { error: { details: { balance: 600, credit: 0, warnings: [{ code: 'above_balance' }] } } },
+    });
+    const confirmation = { codes: ['above_balance'], balance: 600, credit: 0 };
+    const refused = await record(650, { confirmation: { ...confirmation, balance: 700 } });
+    expect(refused.status).toBe(409);
+    expect((await record(650, { confirmation })).status).toBe(201);
+    expect(await accountNow(service, id)).toMatchObject({ ...PAID_OFF, paid: 950, credit: 50 });
+    const { id: exact } = await account();
+    expect(
+      (await service.call('POST', '/payments', { accountId: exact, amount: 900, paymentMethodId: 2 })).body
+        .warnings,
+    ).toEqual([]);
+  });
+
   it('can be two payments of the same moment, one of which sees the other', async () => {
     for (let i = 0; i < 5; i++) {
       const { id } = await account();

@@ -183,11 +183,11 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
 
     await fillPayment(page, '105000', 'BIG');
     await page.keyboard.press('Enter');
-    await notice.getByText('KES 105,000.00 is above the balance of KES 22,000.00.').waitFor();
+    await notice.getByText('KES 105,000.00 is above the KES 22,000.00 left to pay.').waitFor();
     // The confirmation is for the amount that was shown, not for another one.
     await page.locator('input[name=amount]').fill('95000');
     await notice.getByRole('button', { name: 'Record it nevertheless' }).click();
-    await notice.getByText('KES 95,000.00 is above the balance').waitFor();
+    await notice.getByText('KES 95,000.00 is above the KES').waitFor();
     await page.locator('input[name=amount]').fill('9500');
     await page.keyboard.press('Enter');
     await page.getByText('KES 9,500.00 recorded').waitFor();

@@ -11,7 +11,7 @@ import {
   payoffUndone,
 } from '../payoffs/posting-rules.ts';
 import { type StatusHistory, statusBeforeCompletion } from '../status/paid-amount-rules.ts';
-import { type MoneyEvent, postEvent, type RunningBooks, runningBooksOf } from './rules.ts';
+import { type AccountBooks, type MoneyEvent, postEvent, type RunningBooks, runningBooksOf } from './rules.ts';
 
 // Posts money events, and the early payoffs that they earn or end.
 
@@ -32,6 +32,24 @@ export function postWithPayoffs(running: RunningBooks, event: MoneyEvent): AppEr
     if (payoff) postMoves(running, actor, payoff.day, [payoff]);
   }
   return undefined;
+}
+
+/**
+ * The books of an account just before a payment, with the price after the early payoff that the payment earns. Undefined for an account that the
+ * transaction has not locked.
+ */
+export function booksToPay(
+  running: RunningBooks,
+  accountId: number,
+  { actor, amountMinor, ...payment }: Pick<MoneyEvent, 'actor' | 'valueDate'> & { amountMinor: Minor },
+): AccountBooks | undefined {
+  const books = runningBooksOf(running, accountId);
+  const account = running.accounts.get(accountId);
+  const facts = running.payoffs.get(accountId);
+  if (!books || !account || !facts) return books;
+  const { paidMinor, totalMinor } = books;
+  const payoff = payoffEarned(account, withMoney(facts, payment, amountMinor), { actor, paidMinor });
+  return payoff ? { ...books, totalMinor: totalMinor + payoff.byMinor } : books;
 }
 
 /**
@@ -61,7 +79,11 @@ export function closePayoffs(running: RunningBooks, histories: ReadonlyMap<numbe
 }
 
 /** The money without that of reversed payments, which was not read. */
-function withMoney(facts: PayoffFacts, { valueDate }: MoneyEvent, amountMinor: Minor): PayoffFacts {
+function withMoney(
+  facts: PayoffFacts,
+  { valueDate }: Pick<MoneyEvent, 'valueDate'>,
+  amountMinor: Minor,
+): PayoffFacts {
   const sumMinor = (facts.money.get(valueDate) ?? 0n) + amountMinor;
   return { ...facts, money: new Map(facts.money).set(valueDate, sumMinor) };
 }

@@ -1,4 +1,5 @@
-import { accountFull, hasRoomFor, runningBooksOf } from '../../accounts/ledger/rules.ts';
+import { booksToPay } from '../../accounts/ledger/payoff-rules.ts';
+import { accountFull, hasRoomFor } from '../../accounts/ledger/rules.ts';
 import { recordableFrom } from '../../catalogue/payment-methods/rules.ts';
 import { type Actor, amountOf, type Currency } from '../../core/context.ts';
 import { lockName } from '../../core/database/named-locks.ts';
@@ -79,7 +80,8 @@ export function decideManual(
     return refuse(invalidField('paymentMethodId', 'must refer to an active payment method'));
   const outsideLimits = agentLimitError(manual, method, methods, settings);
   if (outsideLimits) return refuse(outsideLimits);
-  const books = runningBooksOf(earlier.books, accountId);
+  const valueDate = manual.paymentDate;
+  const books = booksToPay(earlier.books, accountId, { actor, amountMinor, valueDate });
   if (!books) return refuse(notFound('account', accountId, 'accountId'));
   if (!hasRoomFor(books, amountMinor)) return refuse(accountFull('amount'));
   const reported = findReported(manual, known, currency);

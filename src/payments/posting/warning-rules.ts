@@ -13,7 +13,7 @@ import type { PaymentRow } from '../rules.ts';
 
 /** The meaning of each code. The sentences name no amounts, because a caller may not be allowed to read the account. */
 export const PAYMENT_WARNINGS = {
-  above_balance: 'The amount is above the balance of the account, and the rest becomes credit.',
+  above_balance: 'The amount is above what is left to pay, and the rest becomes credit.',
   same_payment: 'The account already has a payment of this amount on this day.',
   cash_above_ceiling:
     'The cash in your hand, of this payment method, is above the ceiling of the company. Hand cash over.',
@@ -56,7 +56,7 @@ interface ManualFields {
 }
 
 /**
- * @param books - the books of the account just before the payment.
+ * @param books - the books of the account just before the payment, with the price after an early payoff that the payment earns.
  * @param stored - unreversed payments of the account with the same amount and day, and no other reference, the newest first.
  * @param earlier - the payments that are posted before this one in the same batch, on any account.
  */

@@ -71,7 +71,7 @@ export const account = {
   'account.pay.suggest.all': 'Pay off: {amount}',
   'account.pay.unusual': 'Not recorded yet. Is this right?',
   'account.pay.unusual.above_balance':
-    '{amount} is above the balance of {balance}. The rest becomes credit of the customer.',
+    '{amount} is above the {balance} left to pay. The rest becomes credit of the customer.',
   'account.pay.unusual.cash_above_ceiling': 'The cash in your hand is above the ceiling. Hand cash over.',
   'account.pay.unusual.same_payment': 'The account already has a payment of {amount} on {date}.',
   'account.pay.unusual.payment': 'Show payment {id}',
