@@ -742,6 +742,7 @@ describe('above the approval limit', () => {
   it('the sum of the balances decides, and the deferral begins with the approval', async () => {
     const { filter, ids } = await region(2);
     const { id } = await preview(filter);
+    const start = (await dataOf(service.call('GET', '/events?from=latest'))).after;
     expect(
       await dataOf(limited.call('GET', `${PATH}/${id}`, undefined, { token: service.adminToken })),
     ).toMatchObject({
@@ -771,6 +772,15 @@ describe('above the approval limit', () => {
     await runQueue();
     expect(await now(id)).toMatchObject({ status: 'undone', undoReason: 'The wrong region' });
     expect(await versionsOf(ids)).toEqual([2, 2]);
+    const { events } = await dataOf(
+      service.call('GET', `/events?after=${start}&limit=1000&types=approval.*`),
+    );
+    expect(events.map(({ type, data }: Data) => [type, data.action, data.bulkDeferralId])).toEqual([
+      ['approval.requested', 'start_bulk_deferral', id],
+      ['approval.approved', 'start_bulk_deferral', id],
+      ['approval.requested', 'undo_bulk_deferral', id],
+      ['approval.approved', 'undo_bulk_deferral', id],
+    ]);
   });
 
   it('one account below the limit needs none', async () => {

@@ -490,7 +490,12 @@ describe('a change publishes', () => {
     const { id: paymentId } = await pay(service, accountId, 400);
     const request = () =>
       publishes(
-        [['approval.requested', { action: 'reverse_payment', accountId, paymentId, amount: 400 }]],
+        [
+          [
+            'approval.requested',
+            { action: 'reverse_payment', accountId, paymentId, bulkDeferralId: null, amount: 400 },
+          ],
+        ],
         () =>
           ok(limited.call('POST', `/payments/${paymentId}/reverse`, { reason: 'private remark' }, { token })),
       );

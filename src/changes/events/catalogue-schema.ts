@@ -12,6 +12,7 @@ const FIELDS = {
   breakCount: Type.Integer({
     description: 'The number of lines of the statement that differ from the books.',
   }),
+  bulkDeferralId: Nullable(Id),
   category: Nullable(
     Type.String({ description: 'The product category of the rule; null for the default rule.' }),
   ),
@@ -127,7 +128,7 @@ interface EventKind {
 }
 
 const STATUS_DATA = ['previousStatus', 'status', 'cause'] as const;
-const APPROVAL_DATA = ['action', 'accountId', 'paymentId', 'amountMinor'] as const;
+const APPROVAL_DATA = ['action', 'accountId', 'paymentId', 'bulkDeferralId', 'amountMinor'] as const;
 const STATUS_QUERY_DATA = ['paymentId', 'notificationId', 'provider'] as const;
 /** `userId` is the holder of the cash. */
 const CASH_DATA = ['userId', 'paymentMethodId'] as const;

@@ -274,6 +274,7 @@ function subjectOf(row: ApprovalRow): Subject {
   };
 }
 
-function eventDataOf({ action, account_id, payment_id, amount_minor }: ApprovalRow) {
-  return { action, accountId: account_id, paymentId: payment_id, amountMinor: amount_minor };
+function eventDataOf(row: ApprovalRow) {
+  const { accountId, paymentId, bulkDeferralId = null } = subjectOf(row);
+  return { action: row.action, accountId, paymentId, bulkDeferralId, amountMinor: row.amount_minor };
 }
