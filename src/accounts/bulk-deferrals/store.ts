@@ -159,15 +159,20 @@ export async function countProblems(db: Db, id: number): Promise<CountedProblem[
   return rows;
 }
 
-/** The next accounts of a state, in the order of their ids. */
+/**
+ * The next accounts of a state, in the order of their ids.
+ * @param afterId - the last one that is done. Without it, each step would visit the dead index entries of all accounts before it, while a long
+ *   transaction keeps VACUUM from removing them.
+ */
 export async function findNextAccounts(
   db: Db,
   id: number,
-  state: BulkDeferralState,
+  { state, afterId }: { state: BulkDeferralState; afterId: number },
   limit: number,
 ): Promise<SelectedAccountRow[]> {
   const { rows } = await sql<SelectedAccountRow>`
-    select * from bulk_deferral_accounts where bulk_deferral_id = ${id} and state = ${sql.lit(state)} order by id limit ${limit}`.execute(
+    select * from bulk_deferral_accounts
+    where bulk_deferral_id = ${id} and state = ${sql.lit(state)} and id > ${afterId} order by id limit ${limit}`.execute(
     db,
   );
   return rows;

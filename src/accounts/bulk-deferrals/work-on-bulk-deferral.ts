@@ -48,7 +48,9 @@ export async function workOnBulkDeferral(
   const turn = AbortSignal.any([signal, AbortSignal.timeout(context.config.limits.bulkDeferralTurnMs)]);
   try {
     const takeStep = await chooseStep(context, log, id, isLast);
-    while (!turn.aborted) if (!(await takeStep())) return;
+    let afterId: number | undefined = 0;
+    while (afterId !== undefined && !turn.aborted) afterId = await takeStep(afterId);
+    if (afterId === undefined) return;
   } catch (error) {
     log.error({ err: error, bulkDeferral: id }, 'the work on a bulk deferral failed');
     if (isLast) await failPreview(context, id);
@@ -57,38 +59,39 @@ export async function workOnBulkDeferral(
   await addJob(context.db, jobOf(BULK_DEFERRAL_TASK, id));
 }
 
-/** A step works on the next accounts. It returns false if the work is complete. */
-async function chooseStep(
-  context: Context,
-  log: Log,
-  id: number,
-  isLast: boolean,
-): Promise<() => Promise<boolean>> {
+/** Works on the accounts after the one with this id. @returns the id of the last of them. Undefined if the work is complete. */
+type TakeStep = (afterId: number) => Promise<number | undefined>;
+
+async function chooseStep(context: Context, log: Log, id: number, isLast: boolean): Promise<TakeStep> {
   const row = await findBulkDeferralRow(context.db, id);
   switch (row?.status) {
     case 'previewing':
-      return () => previewNext(context, row);
+      return (afterId) => previewNext(context, row, afterId);
     case 'running':
     case 'undoing': {
       const actor = await actorOfWork(context, row);
       const work = row.status === 'running' ? DEFERRAL : UNDO;
-      return () => changeNext(context, log, { row, actor, isLast }, work);
+      return (afterId) => changeNext(context, log, { row, actor, isLast, afterId }, work);
     }
     default:
-      return async () => false;
+      return async () => undefined;
   }
 }
 
-async function previewNext(context: Context, row: BulkDeferralRow): Promise<boolean> {
+async function previewNext(
+  context: Context,
+  row: BulkDeferralRow,
+  afterId: number,
+): Promise<number | undefined> {
   const { db } = context;
-  if (today(context) !== row.prepared_on) return false; // It expires within a minute.
-  const selected = await findNextAccounts(db, row.id, 'selected', PREVIEWED_PER_STEP);
+  if (today(context) !== row.prepared_on) return undefined; // It expires within a minute.
+  const selected = await findNextAccounts(db, row.id, { state: 'selected', afterId }, PREVIEWED_PER_STEP);
   if (selected.length === 0) {
     await inTransaction(db, async (tx) => {
       const locked = await lockBulkDeferral(tx, row.id);
       if (locked?.status === 'previewing') await setPreviewed(tx, row.id);
     });
-    return false;
+    return undefined;
   }
   const previewed = await inSnapshot(db, async (tx) => {
     const accounts = await findAccounts(
@@ -100,7 +103,7 @@ async function previewNext(context: Context, row: BulkDeferralRow): Promise<bool
     );
   });
   await storePreviewed(db, row.id, previewed);
-  return true;
+  return selected.at(-1)?.id;
 }
 
 async function preview(
@@ -159,11 +162,11 @@ interface Work {
 async function changeNext(
   context: Context,
   log: Log,
-  { row, actor, isLast }: { row: BulkDeferralRow; actor: Actor; isLast: boolean },
+  { row, actor, isLast, afterId }: { row: BulkDeferralRow; actor: Actor; isLast: boolean; afterId: number },
   { from, failed, to, change }: Work,
-): Promise<boolean> {
+): Promise<number | undefined> {
   const { db } = context;
-  const next = await findNextAccounts(db, row.id, from, CHANGED_AT_ONCE);
+  const next = await findNextAccounts(db, row.id, { state: from, afterId }, CHANGED_AT_ONCE);
   const changeAll = (rows: readonly SelectedAccountRow[]) =>
     inTransaction(
       db,
@@ -196,12 +199,13 @@ async function changeNext(
         await skip(one);
       });
   });
-  if (next.length > 0) return true;
+  const last = next.at(-1);
+  if (last) return last.id;
   await inTransaction(db, async (tx) => {
     const locked = await lockBulkDeferral(tx, row.id);
     if (locked?.status === row.status) await endWork(tx, actor, locked, to);
   });
-  return false;
+  return undefined;
 }
 
 const FAILED: Problem = { code: 'failed', text: 'the change failed several times; the reason is in the log' };
