@@ -1222,6 +1222,36 @@ describe('a file that is not a statement', () => {
 });
 
 describe('a payment that is missing in the books', () => {
+  it('earns the early payoff of its account, and ends it when it is reversed', async () => {
+    const plan = await dataOf(
+      service.call('POST', '/payplans', {
+        ...{
+          name: 'Early payoff',
+          deposit: 0,
+          instalmentAmount: 100,
+          instalmentCount: 10,
+          frequency: 'weekly',
+        },
+        earlyPayoff: { discountBasisPoints: 1_000 },
+      }),
+      201,
+    );
+    const account = await newAccount(service, { payplanId: plan.id, activationDate: '2026-11-02' });
+    const receipt = newReceipt();
+    const paidOff = line(receipt, '900.00', { 'A/C No.': account.accountNumber });
+    await started((await uploaded(file([paidOff]))).id, 'import');
+    expect(await accountNow(service, account.id)).toMatchObject({
+      ...{ status: 'completed', total: 900, paid: 900, credit: 0 },
+    });
+    const changes = () => dataOf(service.call('GET', `/accounts/${account.id}/plan-changes?sort=id:asc`));
+    expect(await changes()).toMatchObject([{ kind: 'payoff', effectiveOn: '2026-11-02' }]);
+    const [payment] = await paymentsOf(receipt);
+    await reverse(service, payment.id);
+    expect(await accountNow(service, account.id)).toMatchObject({ status: 'active', total: 1_000, paid: 0 });
+    expect(await changes()).toMatchObject([{ kind: 'payoff' }, { kind: 'undo', effectiveOn: '2026-11-02' }]);
+    await expectBooksToBalance(service.context);
+  });
+
   it('is imported like a notification, and then its line is matched', async () => {
     const account = await newAccount(service);
     const [known, stranger] = [newReceipt(), newReceipt()];
