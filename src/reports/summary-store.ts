@@ -42,8 +42,8 @@ export interface SummaryFigures {
   bucket: number | null;
   /** Like `bucket`, for the larger of the days past due by the present and by the original terms. */
   largest_bucket: number | null;
-  /** Whether a change that is not undone has moved what was due. */
-  restructured: boolean;
+  /** Whether a change that is not undone has moved what was due. Null outside the gross receivables. */
+  restructured: boolean | null;
   accounts: number;
   contract: string;
   outstanding: string;
@@ -116,6 +116,8 @@ async function figuresOf(
 ): Promise<SummaryFigures[]> {
   const { asOf, before } = days;
   const startOf = (day: PlainDate) => startOfDayUtc(day, config.BUSINESS_TIMEZONE);
+  const bucketOf = (dueDate: RawBuilder<unknown>) =>
+    sql`width_bucket(greatest(0, ${asOf}::date - ${dueDate}), ${BUCKET_STARTS}::integer[])`;
   // Without "offset '0'", PostgreSQL would inline a subquery and compute its columns again at each use. The quotes matter:
   // an unquoted 0 is cast, and after a cast the planner assumes that rows can be skipped and plans no parallel scan.
   const { rows } = await sql<SummaryFigures>`
@@ -124,7 +126,7 @@ async function figuresOf(
       select product_id, activation_date, a.total_minor, created_at, paid_end, paid_before, existed, recorded_status,
         ${nextDueDateWith(sql`paid_end`)} as due_date,
         restructured_kind is not null as restructured,
-        ${originals.columns},
+        ${originals.columns}
         ${depositDueBy(asOf)} as deposit_due,
         ${instalmentsDueBy(asOf)} as instalments_due,
         ${paidToInstalments(sql`paid_end`)} as instalments_end,
@@ -147,23 +149,19 @@ async function figuresOf(
         created_at >= ${startOf(startDate)} and created_at < ${startOf(addDays(endDate, 1))} as is_opened,
         existed and activation_date between ${startDate}::date and ${asOf}::date
           and status_then not in ${literalList(statusesIn('unsold'))} as is_activated,
+        -- One number for three columns: with more columns to group by, PostgreSQL would expect so many groups that it sorts all accounts.
         case
           when existed and status_then in ${literalList(statusesIn('receivable'))}
-            then width_bucket(greatest(0, ${asOf}::date - due_date), ${BUCKET_STARTS}::integer[])
-        end as bucket,
-        case
-          when existed and status_then in ${literalList(statusesIn('receivable'))}
-            then width_bucket(
-              greatest(0, ${asOf}::date - least(due_date, original_due_date)), ${BUCKET_STARTS}::integer[])
-        end as largest_bucket
+            then ${bucketOf(sql`due_date`)} * 16 + ${bucketOf(originals.firstDueDate)} * 2 + restructured::integer
+        end as risk
       from with_status
       offset '0'
     )
-    select status_then, product_id, bucket, largest_bucket, restructured,
+    select status_then, product_id, risk / 16 as bucket, risk / 2 % 8 as largest_bucket, risk % 2 = 1 as restructured,
       count(*) filter (where existed) as accounts,
       coalesce(sum(total_minor) filter (where existed), 0)::text as contract,
-      coalesce(sum(greatest(0, total_minor - paid_end)) filter (where bucket is not null), 0)::text as outstanding,
-      coalesce(sum(greatest(0, deposit_due + instalments_due - paid_end)) filter (where bucket is not null), 0)::text as arrears,
+      coalesce(sum(greatest(0, total_minor - paid_end)) filter (where risk is not null), 0)::text as outstanding,
+      coalesce(sum(greatest(0, deposit_due + instalments_due - paid_end)) filter (where risk is not null), 0)::text as arrears,
       count(*) filter (where is_opened) as opened,
       coalesce(sum(case when is_opened then total_minor when created_at < ${startOf(startDate)} then total_minor - total_before end),
         0)::text as opened_contract,
@@ -177,12 +175,11 @@ async function figuresOf(
       sum(instalments_due - instalments_due_before)::text as due_in_period,
       sum(least(instalments_end, instalments_due))::text as repaid,
       sum(instalments_due)::text as due_to_date,
-      sum(coalesce(original_due, instalments_due) - coalesce(original_due_before, instalments_due_before))::text
-        as original_due_in_period,
-      sum(least(instalments_end, coalesce(original_due, instalments_due)))::text as original_repaid,
-      sum(coalesce(original_due, instalments_due))::text as original_due_to_date
+      sum(${originals.due} - ${originals.dueBefore})::text as original_due_in_period,
+      sum(least(instalments_end, ${originals.due}))::text as original_repaid,
+      sum(${originals.due})::text as original_due_to_date
     from with_bucket
-    group by status_then, product_id, bucket, largest_bucket, restructured`.execute(tx);
+    group by status_then, product_id, risk`.execute(tx);
   return rows;
 }
 
@@ -201,17 +198,23 @@ function columnsBefore(before: PlainDate, changed: ChangedAccounts | undefined):
 async function findOriginalTerms(tx: Tx, { asOf, before }: ReportDays) {
   if (!(await hasOriginalTerms(tx)))
     return {
-      columns: sql`null::date as original_due_date, null::bigint as original_due, null::bigint as original_due_before`,
+      columns: sql``,
       join: sql``,
+      firstDueDate: sql`due_date`,
+      due: sql`instalments_due`,
+      dueBefore: sql`instalments_due_before`,
     };
   return {
     columns: sql`
       ${originalDueDateWith(sql`paid_end`)} as original_due_date,
       ${originalInstalmentsDueBy(asOf, 'o')} as original_due,
-      ${originalInstalmentsDueBy(before, 'ob')} as original_due_before`,
+      ${originalInstalmentsDueBy(before, 'ob')} as original_due_before,`,
     join: sql`
       left join ${originalTermsOn(asOf)} o on o.account_id = a.id
       left join ${originalTermsOn(before)} ob on ob.account_id = a.id`,
+    firstDueDate: sql`least(due_date, original_due_date)`,
+    due: sql`coalesce(original_due, instalments_due)`,
+    dueBefore: sql`coalesce(original_due_before, instalments_due_before)`,
   };
 }
 
