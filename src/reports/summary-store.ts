@@ -117,7 +117,9 @@ async function figuresOf(
   const { asOf, before } = days;
   const startOf = (day: PlainDate) => startOfDayUtc(day, config.BUSINESS_TIMEZONE);
   const bucketOf = (dueDate: RawBuilder<unknown>) =>
-    sql`width_bucket(greatest(0, ${asOf}::date - ${dueDate}), ${BUCKET_STARTS}::integer[])`;
+    sql<number>`width_bucket(greatest(0, ${asOf}::date - ${dueDate}), ${BUCKET_STARTS}::integer[])`;
+  const plusChangeOfContract = (condition: RawBuilder<unknown>) =>
+    changed ? sql`+ coalesce(sum(total_minor - total_before) filter (where ${condition}), 0)` : sql``;
   // Without "offset '0'", PostgreSQL would inline a subquery and compute its columns again at each use. The quotes matter:
   // an unquoted 0 is cast, and after a cast the planner assumes that rows can be skipped and plans no parallel scan.
   const { rows } = await sql<SummaryFigures>`
@@ -152,23 +154,25 @@ async function figuresOf(
         -- One number for three columns: with more columns to group by, PostgreSQL would expect so many groups that it sorts all accounts.
         case
           when existed and status_then in ${literalList(statusesIn('receivable'))}
-            then ${bucketOf(sql`due_date`)} * 16 + ${bucketOf(originals.firstDueDate)} * 2 + restructured::integer
+            then ${bucketOf(sql`due_date`)} * 16 + ${originals.bucketsLater(bucketOf)} * 2 + restructured::integer
         end as risk
       from with_status
       offset '0'
     )
-    select status_then, product_id, risk / 16 as bucket, risk / 2 % 8 as largest_bucket, risk % 2 = 1 as restructured,
+    select status_then, product_id, risk / 16 as bucket, risk / 16 + risk / 2 % 8 as largest_bucket, risk % 2 = 1 as restructured,
       count(*) filter (where existed) as accounts,
       coalesce(sum(total_minor) filter (where existed), 0)::text as contract,
       coalesce(sum(greatest(0, total_minor - paid_end)) filter (where risk is not null), 0)::text as outstanding,
       coalesce(sum(greatest(0, deposit_due + instalments_due - paid_end)) filter (where risk is not null), 0)::text as arrears,
       count(*) filter (where is_opened) as opened,
-      coalesce(sum(case when is_opened then total_minor when created_at < ${startOf(startDate)} then total_minor - total_before end),
-        0)::text as opened_contract,
+      (coalesce(sum(total_minor) filter (where is_opened), 0)
+        ${plusChangeOfContract(sql`created_at < ${startOf(startDate)}`)})::text as opened_contract,
       count(*) filter (where is_activated) as activated,
-      coalesce(sum(case when is_activated then total_minor
-        when existed and activation_date < ${startDate}::date and status_then not in ${literalList(statusesIn('unsold'))}
-          then total_minor - total_before end), 0)::text as activated_contract,
+      (coalesce(sum(total_minor) filter (where is_activated), 0)
+        ${plusChangeOfContract(
+          sql`existed and activation_date < ${startDate}::date
+            and status_then not in ${literalList(statusesIn('unsold'))}`,
+        )})::text as activated_contract,
       count(*) filter (where has_begun) as begun,
       sum(paid_end - paid_before)::text as collected,
       sum(instalments_end - instalments_before)::text as collected_instalments,
@@ -187,7 +191,7 @@ async function figuresOf(
 function columnsBefore(before: PlainDate, changed: ChangedAccounts | undefined): RawBuilder<unknown> {
   const paid = sql`paid_before`;
   if (!changed)
-    return sql`a.total_minor as total_before, ${instalmentsDueBy(before)} as instalments_due_before,
+    return sql`${instalmentsDueBy(before)} as instalments_due_before,
       ${paidToInstalments(paid)} as instalments_before`;
   return sql`coalesce(b.total_minor, a.total_minor) as total_before,
     coalesce(b.instalments_due, ${instalmentsDueBy(before)}) as instalments_due_before,
@@ -200,7 +204,7 @@ async function findOriginalTerms(tx: Tx, { asOf, before }: ReportDays) {
     return {
       columns: sql``,
       join: sql``,
-      firstDueDate: sql`due_date`,
+      bucketsLater: () => sql`0`,
       due: sql`instalments_due`,
       dueBefore: sql`instalments_due_before`,
     };
@@ -212,7 +216,8 @@ async function findOriginalTerms(tx: Tx, { asOf, before }: ReportDays) {
     join: sql`
       left join ${originalTermsOn(asOf)} o on o.account_id = a.id
       left join ${originalTermsOn(before)} ob on ob.account_id = a.id`,
-    firstDueDate: sql`least(due_date, original_due_date)`,
+    bucketsLater: (bucketOf: (dueDate: RawBuilder<unknown>) => RawBuilder<number>) => sql`(case
+      when original_due_date < due_date then ${bucketOf(sql`original_due_date`)} - ${bucketOf(sql`due_date`)} else 0 end)`,
     due: sql`coalesce(original_due, instalments_due)`,
     dueBefore: sql`coalesce(original_due_before, instalments_due_before)`,
   };
