@@ -1,12 +1,11 @@
 import { type RawBuilder, sql } from 'kysely';
 import {
-  accountsChangedAfter,
-  accountsUnchangedAfter,
+  CHANGED_IDS,
+  changedAccountsOn,
   depositDueBy,
   earlierTermsOn,
-  hasOriginalTerms,
-  idsChangedAfter,
   instalmentsDueBy,
+  isAnyPlanChanged,
   isAnyPlanChangedAfter,
   nextDueDateWith,
   originalDueDateWith,
@@ -14,6 +13,7 @@ import {
   originalTermsOn,
   paidToInstalments,
   totalOn,
+  UNCHANGED_ACCOUNTS,
 } from '../accounts/schedule/store.ts';
 import { statusesIn } from '../accounts/status/rules.ts';
 import type { Context } from '../core/context.ts';
@@ -65,8 +65,8 @@ export interface SummaryFigures {
 }
 
 /**
- * Sums up all accounts in one statement. The amount paid by a day is the present amount minus the payments after that day. The
- * status on a day is the status before the first change after that day. So the statement reads the accounts, the payments since
+ * Sums up all accounts, in one statement if no plan was ever changed. The amount paid by a day is the present amount minus the payments after that day. The
+ * status on a day is the status before the first change after that day. So a statement reads the accounts, the payments since
  * the start of the period, and the status changes since its end. For the current month, it reads only the accounts.
  *
  * docs/decisions/0010-reports.md has the formulas. A payment dated before its account was opened counts on the date of the payment.
@@ -79,32 +79,69 @@ export async function accountFigures(
   period: ReportPeriod,
   days: ReportDays,
 ): Promise<SummaryFigures[]> {
-  const { asOf, before } = days;
-  // In most periods, no plan is changed, and the statement reads no changes. Otherwise the few changed accounts are summed up apart.
-  const originals = await findOriginalTerms(tx, days);
-  const figures = (accounts: RawBuilder<unknown>, changed?: ChangedAccounts) =>
-    figuresOf(tx, context, period, days, { accounts, changed, originals });
-  if (!(await isAnyPlanChangedAfter(tx, before))) return figures(sql`accounts`);
-  const unchanged = await figures(accountsUnchangedAfter(before));
-  const changed = await figures(accountsChangedAfter(before, asOf), {
-    ids: idsChangedAfter(before),
-    termsBefore: earlierTermsOn(before),
-  });
-  return [...unchanged, ...changed];
+  // The formulas of accounts whose plan was never changed are shorter, so these accounts are summed up apart.
+  const unchanged = await figuresOf(tx, context, period, days, partsOfUnchanged(days));
+  if (!(await isAnyPlanChanged(tx))) return unchanged;
+  return [...unchanged, ...(await figuresOf(tx, context, period, days, partsOfChanged(days)))];
 }
 
-/** The accounts whose terms changed since the day before the period. */
-interface ChangedAccounts {
-  ids: RawBuilder<unknown>;
-  /** Their terms on the day before the period. */
-  termsBefore: RawBuilder<unknown>;
-}
-
-interface ReadAccounts {
+/** The parts of the statement that depend on whether the plans of its accounts were changed. */
+interface Parts {
   /** With their terms on asOf. */
   accounts: RawBuilder<unknown>;
-  changed: ChangedAccounts | undefined;
-  originals: Awaited<ReturnType<typeof findOriginalTerms>>;
+  /** Whether an `account_id` is that of one of them. */
+  isOfAccounts: RawBuilder<unknown>;
+  /** The figures of the day before the period, by the terms of that day, and the figures by original terms. */
+  columns: RawBuilder<unknown>;
+  join: RawBuilder<unknown>;
+  /** What the changes in the period add to the contract value of the accounts with the condition. */
+  changeOfContract(condition: RawBuilder<unknown>): RawBuilder<unknown>;
+  /** By how many buckets the account is later by the original terms. @param bucketOf - the bucket of a due date. */
+  bucketsLater(bucketOf: (dueDate: RawBuilder<unknown>) => RawBuilder<number>): RawBuilder<unknown>;
+  /** The instalments due by the original terms on asOf, and on the day before the period. */
+  originalDue: RawBuilder<unknown>;
+  originalDueBefore: RawBuilder<unknown>;
+}
+
+function partsOfUnchanged({ before }: ReportDays): Parts {
+  return {
+    accounts: UNCHANGED_ACCOUNTS,
+    isOfAccounts: sql`true`,
+    columns: sql`
+      ${instalmentsDueBy(before)} as instalments_due_before,
+      ${paidToInstalments(sql`paid_before`)} as instalments_before`,
+    join: sql``,
+    changeOfContract: () => sql`0`,
+    bucketsLater: () => sql`0`,
+    // Sums of these are equal to other sums, and PostgreSQL computes equal sums once.
+    originalDue: sql`instalments_due`,
+    originalDueBefore: sql`instalments_due_before`,
+  };
+}
+
+function partsOfChanged({ asOf, before }: ReportDays): Parts {
+  const paid = sql`paid_before`;
+  return {
+    accounts: changedAccountsOn(asOf),
+    isOfAccounts: sql`account_id in ${CHANGED_IDS}`,
+    columns: sql`
+      coalesce(b.total_minor, a.total_minor) as total_before,
+      coalesce(b.instalments_due, ${instalmentsDueBy(before)}) as instalments_due_before,
+      case when b.id is null then ${paidToInstalments(paid)} else ${paidToInstalments(paid, 'b')} end as instalments_before,
+      ${originalDueDateWith(sql`paid_end`)} as original_due_date,
+      ${originalInstalmentsDueBy(asOf, 'o')} as original_due,
+      ${originalInstalmentsDueBy(before, 'ob')} as original_due_before`,
+    join: sql`
+      left join ${earlierTermsOn(before)} b on b.id = a.id
+      left join ${originalTermsOn(asOf)} o on o.account_id = a.id
+      left join ${originalTermsOn(before)} ob on ob.account_id = a.id`,
+    changeOfContract: (condition) =>
+      sql`coalesce(sum(total_minor - total_before) filter (where ${condition}), 0)`,
+    bucketsLater: (bucketOf) => sql`(case
+      when original_due_date < due_date then ${bucketOf(sql`original_due_date`)} - ${bucketOf(sql`due_date`)} else 0 end)`,
+    originalDue: sql`coalesce(original_due, instalments_due)`,
+    originalDueBefore: sql`coalesce(original_due_before, instalments_due_before)`,
+  };
 }
 
 async function figuresOf(
@@ -112,28 +149,25 @@ async function figuresOf(
   { config }: Pick<Context, 'config'>,
   { startDate, endDate }: ReportPeriod,
   days: ReportDays,
-  { accounts, changed, originals }: ReadAccounts,
+  parts: Parts,
 ): Promise<SummaryFigures[]> {
-  const { asOf, before } = days;
+  const { asOf } = days;
   const startOf = (day: PlainDate) => startOfDayUtc(day, config.BUSINESS_TIMEZONE);
   const bucketOf = (dueDate: RawBuilder<unknown>) =>
     sql<number>`width_bucket(greatest(0, ${asOf}::date - ${dueDate}), ${BUCKET_STARTS}::integer[])`;
-  const plusChangeOfContract = (condition: RawBuilder<unknown>) =>
-    changed ? sql`+ coalesce(sum(total_minor - total_before) filter (where ${condition}), 0)` : sql``;
   // Without "offset '0'", PostgreSQL would inline a subquery and compute its columns again at each use. The quotes matter:
   // an unquoted 0 is cast, and after a cast the planner assumes that rows can be skipped and plans no parallel scan.
   const { rows } = await sql<SummaryFigures>`
-    with with_paid as (${accountsOf(startDate, days, accounts, changed)}),
+    with with_paid as (${accountsOf(startDate, days, parts)}),
     with_dues as (
       select product_id, activation_date, a.total_minor, created_at, paid_end, paid_before, existed, recorded_status,
         ${nextDueDateWith(sql`paid_end`)} as due_date,
         restructured_kind is not null as restructured,
-        ${originals.columns}
         ${depositDueBy(asOf)} as deposit_due,
         ${instalmentsDueBy(asOf)} as instalments_due,
         ${paidToInstalments(sql`paid_end`)} as instalments_end,
-        ${columnsBefore(before, changed)}
-      from with_paid a ${changed ? sql`left join ${changed.termsBefore} b on b.id = a.id` : sql``} ${originals.join}
+        ${parts.columns}
+      from with_paid a ${parts.join}
       offset '0'
     ),
     with_status as (
@@ -154,7 +188,7 @@ async function figuresOf(
         -- One number for three columns: with more columns to group by, PostgreSQL would expect so many groups that it sorts all accounts.
         case
           when existed and status_then in ${literalList(statusesIn('receivable'))}
-            then ${bucketOf(sql`due_date`)} * 16 + ${originals.bucketsLater(bucketOf)} * 2 + restructured::integer
+            then ${bucketOf(sql`due_date`)} * 16 + ${parts.bucketsLater(bucketOf)} * 2 + restructured::integer
         end as risk
       from with_status
       offset '0'
@@ -166,10 +200,10 @@ async function figuresOf(
       coalesce(sum(greatest(0, deposit_due + instalments_due - paid_end)) filter (where risk is not null), 0)::text as arrears,
       count(*) filter (where is_opened) as opened,
       (coalesce(sum(total_minor) filter (where is_opened), 0)
-        ${plusChangeOfContract(sql`created_at < ${startOf(startDate)}`)})::text as opened_contract,
+        + ${parts.changeOfContract(sql`created_at < ${startOf(startDate)}`)})::text as opened_contract,
       count(*) filter (where is_activated) as activated,
       (coalesce(sum(total_minor) filter (where is_activated), 0)
-        ${plusChangeOfContract(
+        + ${parts.changeOfContract(
           sql`existed and activation_date < ${startDate}::date
             and status_then not in ${literalList(statusesIn('unsold'))}`,
         )})::text as activated_contract,
@@ -179,73 +213,26 @@ async function figuresOf(
       sum(instalments_due - instalments_due_before)::text as due_in_period,
       sum(least(instalments_end, instalments_due))::text as repaid,
       sum(instalments_due)::text as due_to_date,
-      sum(${originals.due} - ${originals.dueBefore})::text as original_due_in_period,
-      sum(least(instalments_end, ${originals.due}))::text as original_repaid,
-      sum(${originals.due})::text as original_due_to_date
+      sum(${parts.originalDue} - ${parts.originalDueBefore})::text as original_due_in_period,
+      sum(least(instalments_end, ${parts.originalDue}))::text as original_repaid,
+      sum(${parts.originalDue})::text as original_due_to_date
     from with_bucket
     group by status_then, product_id, risk`.execute(tx);
   return rows;
 }
 
-/** The figures of the day before the period, by the terms of that day. */
-function columnsBefore(before: PlainDate, changed: ChangedAccounts | undefined): RawBuilder<unknown> {
-  const paid = sql`paid_before`;
-  if (!changed)
-    return sql`${instalmentsDueBy(before)} as instalments_due_before,
-      ${paidToInstalments(paid)} as instalments_before`;
-  return sql`coalesce(b.total_minor, a.total_minor) as total_before,
-    coalesce(b.instalments_due, ${instalmentsDueBy(before)}) as instalments_due_before,
-    case when b.id is null then ${paidToInstalments(paid)} else ${paidToInstalments(paid, 'b')} end as instalments_before`;
-}
-
-/** The parts of the statement that read original terms, which few accounts have. */
-async function findOriginalTerms(tx: Tx, { asOf, before }: ReportDays) {
-  if (!(await hasOriginalTerms(tx)))
-    return {
-      columns: sql``,
-      join: sql``,
-      bucketsLater: () => sql`0`,
-      due: sql`instalments_due`,
-      dueBefore: sql`instalments_due_before`,
-    };
-  return {
-    columns: sql`
-      ${originalDueDateWith(sql`paid_end`)} as original_due_date,
-      ${originalInstalmentsDueBy(asOf, 'o')} as original_due,
-      ${originalInstalmentsDueBy(before, 'ob')} as original_due_before,`,
-    join: sql`
-      left join ${originalTermsOn(asOf)} o on o.account_id = a.id
-      left join ${originalTermsOn(before)} ob on ob.account_id = a.id`,
-    bucketsLater: (bucketOf: (dueDate: RawBuilder<unknown>) => RawBuilder<number>) => sql`(case
-      when original_due_date < due_date then ${bucketOf(sql`original_due_date`)} - ${bucketOf(sql`due_date`)} else 0 end)`,
-    due: sql`coalesce(original_due, instalments_due)`,
-    dueBefore: sql`coalesce(original_due_before, instalments_due_before)`,
-  };
-}
-
-/** @param accounts - with their terms on asOf. */
-function accountsOf(
-  startDate: PlainDate,
-  days: ReportDays,
-  accounts: RawBuilder<unknown>,
-  changed: ChangedAccounts | undefined,
-): RawBuilder<unknown> {
-  const isOfAccounts = changed ? sql`account_id in ${changed.ids}` : sql`true`;
-  if (!days.isToday) return accountsAt(days, accounts, isOfAccounts);
+function accountsOf(startDate: PlainDate, days: ReportDays, parts: Parts): RawBuilder<unknown> {
+  if (!days.isToday) return accountsAt(days, parts);
   return startDate === firstOfMonth(days.asOf)
-    ? accountsThisMonth(startDate, accounts)
-    : accountsToday(days.before, accounts, isOfAccounts);
+    ? accountsThisMonth(startDate, parts)
+    : accountsToday(days.before, parts);
 }
 
 /**
  * All accounts, with the amounts paid by asOf (`paid_end`) and before the period (`paid_before`), and whether the account was opened
  * by asOf (`existed`). `recorded_status` is the status on asOf. `with_status` changes it to `completed` if all is paid.
  */
-function accountsAt(
-  { asOf, before }: ReportDays,
-  accounts: RawBuilder<unknown>,
-  isOfAccounts: RawBuilder<unknown>,
-): RawBuilder<unknown> {
+function accountsAt({ asOf, before }: ReportDays, { accounts, isOfAccounts }: Parts): RawBuilder<unknown> {
   return sql`
     select a.*,
       a.paid_minor - coalesce(r.after_end, 0) as paid_end,
@@ -277,11 +264,7 @@ function accountsAt(
 }
 
 /** Like `accountsAt`, if asOf is today and nothing is dated later: the present values of the accounts. */
-function accountsToday(
-  before: PlainDate,
-  accounts: RawBuilder<unknown>,
-  isOfAccounts: RawBuilder<unknown>,
-): RawBuilder<unknown> {
+function accountsToday(before: PlainDate, { accounts, isOfAccounts }: Parts): RawBuilder<unknown> {
   return sql`
     select a.*, true as existed, status as recorded_status, paid_minor as paid_end,
       paid_minor - coalesce(r.since_start, 0) as paid_before
@@ -295,7 +278,7 @@ function accountsToday(
 }
 
 /** Like `accountsToday`, for a period that starts with the current month. Reads no payments. */
-function accountsThisMonth(month: PlainDate, accounts: RawBuilder<unknown>): RawBuilder<unknown> {
+function accountsThisMonth(month: PlainDate, { accounts }: Parts): RawBuilder<unknown> {
   return sql`
     select *, true as existed, status as recorded_status,
       paid_minor as paid_end,

@@ -32,10 +32,7 @@ export const nextDueDateWith = (paidMinor: RawBuilder<unknown>): RawBuilder<Plai
     else next_due_date_in_runs(a.activation_date, a.total_minor, ${paidMinor}, a.run_anchor, a.run_unit, a.run_every,
       a.run_place, a.run_amount_minor, a.run_before_minor) end)`;
 
-/**
- * Whether the terms of an account changed after a day. If not, the present terms of all accounts are those of the day, and statements
- * about the day need not read the changes.
- */
+/** Whether the terms of any account changed after a day. */
 export async function isAnyPlanChangedAfter(db: Db | Tx, day: PlainDate): Promise<boolean> {
   const { rows } = await sql<{ found: boolean }>`
     select exists (select from plan_changes where effective_on > ${day}::date) as found`.execute(db);
@@ -62,31 +59,30 @@ const TERMS_RECORD = sql`(deposit_minor bigint, instalment_minor bigint, instalm
   activation_date date, total_minor bigint, run_from date[], run_anchor date[], run_unit text[], run_every integer[],
   run_place integer[], run_count integer[], run_amount_minor bigint[], run_before_minor bigint[], restructured_kind text)`;
 
-/** The accounts whose terms changed after a day. */
-export const idsChangedAfter = (day: PlainDate): RawBuilder<unknown> =>
-  sql`(select account_id from plan_changes where effective_on > ${day}::date)`;
+/** Whether the terms of any account were ever changed. */
+export async function isAnyPlanChanged(db: Db | Tx): Promise<boolean> {
+  const { rows } = await sql<{ found: boolean }>`select exists (select from plan_changes) as found`.execute(
+    db,
+  );
+  return rows[0]?.found ?? false;
+}
 
-/** The accounts whose terms did not change after a day: their present terms are those of each later day, too. */
-export const accountsUnchangedAfter = (day: PlainDate): RawBuilder<unknown> =>
-  sql`(select a.* from accounts a where not exists (select from ${idsChangedAfter(day)} c where c.account_id = a.id))`;
+/** The accounts whose terms were never changed. */
+export const UNCHANGED_ACCOUNTS: RawBuilder<unknown> = sql`(select * from accounts where plan_version = 0)`;
 
-/**
- * The accounts whose terms changed after a day, with their terms on a later day. The next due date is null if the present one is that of
- * other terms.
- */
-export const accountsChangedAfter = (day: PlainDate, asOf: PlainDate): RawBuilder<unknown> => sql`(
-  select a.*, t.*
-  from (
-    select id, product_id, status, created_at, paid_minor, paid_month, paid_month_minor, written_off_on,
-      case when f.account_id is null then a.next_due_date end as next_due_date,
-      coalesce(f.before, jsonb_build_object(
-        'deposit_minor', deposit_minor, 'instalment_minor', instalment_minor, 'instalment_count', instalment_count,
-        'frequency', frequency, 'activation_date', activation_date, 'total_minor', total_minor, 'run_from', run_from,
-        'run_anchor', run_anchor, 'run_unit', run_unit, 'run_every', run_every, 'run_place', run_place, 'run_count', run_count,
-        'run_amount_minor', run_amount_minor, 'run_before_minor', run_before_minor, 'restructured_kind', restructured_kind)) as terms
-    from accounts a left join ${firstChangesAfter(asOf)} f on f.account_id = a.id
-    where a.id in ${idsChangedAfter(day)}
-  ) a cross join lateral jsonb_to_record(a.terms) as t ${TERMS_RECORD})`;
+/** The ids of all other accounts. */
+export const CHANGED_IDS: RawBuilder<unknown> = sql`(select account_id from plan_changes)`;
+
+/** All other accounts, with their terms on a day. The next due date is null if the present one is that of other terms. */
+export const changedAccountsOn = (day: PlainDate): RawBuilder<unknown> => sql`(
+  select id, product_id, status, created_at, paid_minor, paid_month, paid_month_minor, written_off_on, next_due_date,
+    deposit_minor, instalment_minor, instalment_count, frequency, activation_date, total_minor, run_from, run_anchor, run_unit,
+    run_every, run_place, run_count, run_amount_minor, run_before_minor, restructured_kind::text
+  from accounts a where plan_version > 0 and not exists (select from ${firstChangesAfter(day)} f where f.account_id = a.id)
+  union all
+  select a.id, a.product_id, a.status, a.created_at, a.paid_minor, a.paid_month, a.paid_month_minor, a.written_off_on, null, t.*
+  from ${firstChangesAfter(day)} f join accounts a on a.id = f.account_id
+    cross join lateral jsonb_to_record(f.before) as t ${TERMS_RECORD})`;
 
 /** The deposit, the price and the instalments dated up to a day, by the terms of this day, of the accounts that have other terms now. */
 export const earlierTermsOn = (day: PlainDate): RawBuilder<unknown> => sql`(
@@ -134,14 +130,6 @@ export const daysPastDueOn = (day: PlainDate): RawBuilder<number> =>
 /** The larger of the days past due by the present and by the original terms, for an account that is activated. */
 export const largestDaysPastDueOn = (day: PlainDate): RawBuilder<number> =>
   sql`greatest(0, ${day}::date - least(a.next_due_date, a.original_due_date))`;
-
-/** Whether the terms of any account were changed. If not, statements need not read original terms. */
-export async function hasOriginalTerms(db: Db | Tx): Promise<boolean> {
-  const { rows } = await sql<{ found: boolean }>`select exists (select from original_terms) as found`.execute(
-    db,
-  );
-  return rows[0]?.found ?? false;
-}
 
 /** The original terms of the accounts that have other terms on a day. */
 export const originalTermsOn = (day: PlainDate): RawBuilder<unknown> => sql`(
