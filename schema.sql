@@ -2030,24 +2030,20 @@ $function$;
 
 CREATE OR REPLACE FUNCTION public.instalments_due_in_runs(day date, run_from date[], run_anchor date[], run_unit text[], run_every integer[], run_place integer[], run_count integer[], run_amount_minor bigint[], run_before_minor bigint[])
  RETURNS bigint
- LANGUAGE plpgsql
+ LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
 AS $function$
-declare
-  i integer := width_bucket(day, run_from); -- the last run that has begun by this day, or 0
-  units integer;
-begin
-  if i = 0 then
-    return 0;
-  end if;
-  if run_unit[i] = 'day' then
-    units := day - run_anchor[i];
-  else
-    units := months_between(run_anchor[i], day);
-  end if;
-  return run_before_minor[i] - run_before_minor[1]
-    + run_amount_minor[i] * least(run_count[i], units / run_every[i] - run_place[i] + 1);
-end $function$;
+  select case
+    when width_bucket(day, run_from) = 0 then 0
+    else run_before_minor[width_bucket(day, run_from)] - run_before_minor[1]
+      + run_amount_minor[width_bucket(day, run_from)] * least(
+        run_count[width_bucket(day, run_from)],
+        case run_unit[width_bucket(day, run_from)]
+          when 'day' then day - run_anchor[width_bucket(day, run_from)]
+          else months_between(run_anchor[width_bucket(day, run_from)], day)
+        end / run_every[width_bucket(day, run_from)] - run_place[width_bucket(day, run_from)] + 1)
+  end
+$function$;
 
 CREATE OR REPLACE FUNCTION public.invoice_is_frozen()
  RETURNS trigger
