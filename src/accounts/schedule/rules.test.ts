@@ -525,7 +525,7 @@ describe('position', () => {
         if (standing.paidMinor < 0n) seen.add(`negative ${actual.paymentState}`);
         expect(actual).toEqual(naivePosition(terms, standing));
       }),
-      { numRuns: 15 * PROPERTY_RUNS },
+      { numRuns: 30 * PROPERTY_RUNS },
     );
     // If a state was not reached, the test covers too little.
     for (const frequency of FREQUENCIES) {
