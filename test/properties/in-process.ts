@@ -1,4 +1,9 @@
 import { sql } from 'kysely';
+import type { AccountRow } from '../../src/accounts/ledger/rules.ts';
+import { openAccount } from '../../src/accounts/open-account.ts';
+import { changePlan } from '../../src/accounts/plan-changes/change-plan.ts';
+import type { NewPlanChange } from '../../src/accounts/plan-changes/schema.ts';
+import { getAccountRow } from '../../src/accounts/store.ts';
 import { type Actor, type Context, SYSTEM } from '../../src/core/context.ts';
 import type { Tx } from '../../src/core/database/db.ts';
 import { AppError } from '../../src/core/http/errors.ts';
@@ -95,6 +100,26 @@ export class Case {
     const recorded = await recordPayment(context, actor, body);
     if ('payment' in recorded) return recorded.payment;
     throw new Error('A payment without an idempotency key was not recorded.');
+  }
+
+  /** Opens an account of the first customer. */
+  open(payplanId: number, activationDate = this.day): Promise<AccountRow> {
+    const customerId = this.stage.customers[0]?.id ?? 0;
+    return openAccount(this.context, this.stage.actor, {
+      customerId,
+      productId: 1,
+      payplanId,
+      activationDate,
+    });
+  }
+
+  /** Confirms a change of a plan whose effect was just shown. @returns undefined for a refusal. */
+  async changePlan(id: number, body: NewPlanChange) {
+    const { plan_version: version, paid_minor: paid } = await getAccountRow(this.tx, id);
+    const confirm = { version, paid: paid / 100 };
+    return this.attempt((context, actor) =>
+      changePlan(context, actor, id, { reason: 'tried', ...body, confirm }),
+    );
   }
 
   wait(days: number): void {

@@ -2,8 +2,6 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { refundCredit } from '../../src/accounts/credit/commands.ts';
-import { openAccount } from '../../src/accounts/open-account.ts';
-import { changePlan } from '../../src/accounts/plan-changes/change-plan.ts';
 import { type Terms, termsOf, totalOf } from '../../src/accounts/schedule/rules.ts';
 import { totalOn } from '../../src/accounts/schedule/store.ts';
 import { getAccountRow } from '../../src/accounts/store.ts';
@@ -271,11 +269,7 @@ async function figuresOf(run: Case, id: number) {
 }
 
 async function openIn(run: Case, at: number): Promise<number> {
-  const row = await openAccount(run.context, stage.actor, {
-    ...{ customerId: stage.customers[0]?.id ?? 0, productId: 1, payplanId: planIds[at] ?? 0 },
-    activationDate: START,
-  });
-  return row.id;
+  return (await run.open(planIds[at] ?? 0, START)).id;
 }
 
 /** Does a step, if it is possible, in the service and in the model. */
@@ -290,13 +284,6 @@ async function take(run: Case, id: number, model: Model, next: Step): Promise<vo
     const body = { accountId: id, amount: amount / 100, paymentMethodId: 2, paymentDate: date };
     const recorded = await run.attempt((context, actor) => run.record(context, actor, body));
     if (recorded) model.arrives({ id: recorded.id, date, amount }, isActive);
-  };
-  const change = async (body: { kind: 'price_correction'; amount: number } | { kind: 'undo' }) => {
-    const { plan_version: version, paid_minor: paid } = await getAccountRow(run.tx, id);
-    const confirm = { version, paid: paid / 100 };
-    return run.attempt((context, actor) =>
-      changePlan(context, actor, id, { ...body, reason: 'a test', confirm }),
-    );
   };
   switch (next.do) {
     case 'pay':
@@ -357,13 +344,13 @@ async function take(run: Case, id: number, model: Model, next: Step): Promise<vo
     case 'lower': {
       const amount = Math.round(((model.total - model.plan.deposit) * next.percent) / 100);
       if (amount <= 0) return;
-      expect(await change({ kind: 'price_correction', amount: amount / 100 })).toBeDefined();
+      expect(await run.changePlan(id, { kind: 'price_correction', amount: amount / 100 })).toBeDefined();
       model.changes.push({ kind: 'price_correction', amount, from: run.day });
       break;
     }
     case 'undo': {
       const newest = model.inEffect.at(-1);
-      const done = await change({ kind: 'undo' });
+      const done = await run.changePlan(id, { kind: 'undo' });
       expect(done !== undefined).toBe(newest?.kind === 'price_correction');
       if (!newest || !done) return;
       newest.to = run.day;
