@@ -2,7 +2,7 @@ import { type Actor, amountOf, type Context, type Currency } from '../core/conte
 import { compareDates, type PlainDate } from '../core/values/dates.ts';
 import { mayDo } from '../rights.ts';
 import { formatAccountNumber } from './account-number-rules.ts';
-import { balanceOf } from './ledger/rules.ts';
+import { balanceOf } from './ledger/money-on-account-rules.ts';
 import {
   daysPastDue,
   hasEqualInstalments,

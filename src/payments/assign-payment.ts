@@ -1,5 +1,6 @@
 import { post } from '../accounts/ledger/commands.ts';
-import { type AccountRow, accountFull, booksOf, hasRoomFor } from '../accounts/ledger/rules.ts';
+import { accountFull, hasRoomFor } from '../accounts/ledger/money-on-account-rules.ts';
+import { type AccountRow, booksOf } from '../accounts/ledger/rules.ts';
 import { auditRow, event } from '../changes/events/change-rules.ts';
 import type { Actor, Context } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';

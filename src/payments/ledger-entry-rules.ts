@@ -1,9 +1,10 @@
-import type { Entry, MoneyEvent, Movement } from '../accounts/ledger/rules.ts';
+import type { Entry, Movement } from '../accounts/ledger/money-on-account-rules.ts';
+import type { MoneyEvent } from '../accounts/ledger/rules.ts';
 import type { Actor } from '../core/context.ts';
 import type { LedgerEvent } from '../core/database/tables.ts';
 import type { PaymentRow } from './rules.ts';
 
-// Makes money events with their entries on `clearing` and `unmatched`. accounts/ledger/rules.ts adds the entries on the customer
+// Makes money events with their entries on `clearing` and `unmatched`. accounts/ledger/money-on-account-rules.ts adds the entries on the customer
 // account.
 
 /** The columns of a payment that determine its ledger entries. */

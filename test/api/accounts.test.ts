@@ -318,7 +318,7 @@ describe('PUT /accounts/:id', () => {
 });
 
 describe('completion', () => {
-  // The decisions about payments have a table with all statuses, in src/payments/posting/money-on-account-rules.test.ts.
+  // The decisions about payments have a table with all statuses, in src/accounts/ledger/money-on-account-rules.test.ts.
   it.each(['suspended', 'written_off'] as const)(
     'completes a %s account that is paid in full, and undoes that with a reversal',
     async (status) => {

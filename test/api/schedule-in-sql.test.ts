@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { type RawBuilder, sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type AccountRow, balanceOf } from '../../src/accounts/ledger/rules.ts';
+import { balanceOf } from '../../src/accounts/ledger/money-on-account-rules.ts';
+import type { AccountRow } from '../../src/accounts/ledger/rules.ts';
 import {
   chargesOf,
   daysPastDue,

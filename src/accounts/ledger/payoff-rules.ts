@@ -11,7 +11,8 @@ import {
   payoffUndone,
 } from '../payoffs/posting-rules.ts';
 import { type StatusHistory, statusBeforeCompletion } from '../status/paid-amount-rules.ts';
-import { type AccountBooks, type MoneyEvent, postEvent, type RunningBooks, runningBooksOf } from './rules.ts';
+import type { AccountBooks } from './money-on-account-rules.ts';
+import { type MoneyEvent, postEvent, type RunningBooks, runningBooksOf } from './rules.ts';
 
 // Posts money events, and the early payoffs that they earn or end.
 

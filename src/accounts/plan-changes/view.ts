@@ -4,8 +4,8 @@ import type { PlainDate } from '../../core/values/dates.ts';
 import { type Minor, maxMinor } from '../../core/values/money.ts';
 import { mayDo } from '../../rights.ts';
 import { formatAccountNumber } from '../account-number-rules.ts';
+import { balanceOf } from '../ledger/money-on-account-rules.ts';
 import type { AccountRow } from '../ledger/rules.ts';
-import { balanceOf } from '../ledger/rules.ts';
 import {
   completionDate,
   datedRuns,

@@ -1,4 +1,4 @@
-import { balanceOf } from '../../accounts/ledger/rules.ts';
+import { balanceOf } from '../../accounts/ledger/money-on-account-rules.ts';
 import { nextInstalment, position, termsOf } from '../../accounts/schedule/rules.ts';
 import { dueRuleOf, isStatusIn } from '../../accounts/status/rules.ts';
 import type { AccountStatus, JudgedPromiseState } from '../../core/database/tables.ts';

@@ -1,4 +1,4 @@
-import { balanceOf } from '../../accounts/ledger/rules.ts';
+import { balanceOf } from '../../accounts/ledger/money-on-account-rules.ts';
 import {
   dueBy,
   itemsCovered,

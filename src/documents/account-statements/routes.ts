@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { formatAccountNumber } from '../../accounts/account-number-rules.ts';
-import { accountFull, booksOf, hasRoomFor } from '../../accounts/ledger/rules.ts';
+import { accountFull, hasRoomFor } from '../../accounts/ledger/money-on-account-rules.ts';
+import { booksOf } from '../../accounts/ledger/rules.ts';
 import { findOfferFacts } from '../../accounts/payoffs/store.ts';
 import { isStatusIn } from '../../accounts/status/rules.ts';
 import { getAccountRow } from '../../accounts/store.ts';

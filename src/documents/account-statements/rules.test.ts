@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CLOSED, STATUS_MODEL, STATUSES } from '../../../test/support/status-model.ts';
-import { balanceOf } from '../../accounts/ledger/rules.ts';
+import { balanceOf } from '../../accounts/ledger/money-on-account-rules.ts';
 import { dueBy, position, type Terms } from '../../accounts/schedule/rules.ts';
 import { isToComplete } from '../../accounts/status/rules.ts';
 import { totalMinor } from '../../catalogue/pay-plans/rules.ts';

@@ -1,4 +1,5 @@
-import { type AccountRow, balanceOf, booksOf } from '../../accounts/ledger/rules.ts';
+import { balanceOf } from '../../accounts/ledger/money-on-account-rules.ts';
+import { type AccountRow, booksOf } from '../../accounts/ledger/rules.ts';
 import { amountOf, type Currency } from '../../core/context.ts';
 import type { PaymentRequestStatus, Row } from '../../core/database/tables.ts';
 import { invalidField } from '../../core/http/errors.ts';

@@ -1,6 +1,7 @@
 import { formatAccountNumber } from '../../accounts/account-number-rules.ts';
+import { balanceOf, hasRoomFor } from '../../accounts/ledger/money-on-account-rules.ts';
 import type { AccountRow } from '../../accounts/ledger/rules.ts';
-import { balanceOf, booksOf, hasRoomFor } from '../../accounts/ledger/rules.ts';
+import { booksOf } from '../../accounts/ledger/rules.ts';
 import { isStatusIn } from '../../accounts/status/rules.ts';
 import { findAccountRow } from '../../accounts/store.ts';
 import type { Context } from '../../core/context.ts';

@@ -1,4 +1,5 @@
-import { hasRoomFor, runningBooksOf } from '../../accounts/ledger/rules.ts';
+import { hasRoomFor } from '../../accounts/ledger/money-on-account-rules.ts';
+import { runningBooksOf } from '../../accounts/ledger/rules.ts';
 import { auditRow, type ChangeRow, event, eventRow } from '../../changes/events/change-rules.ts';
 import { businessDay } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';

@@ -1,5 +1,5 @@
+import { accountFull, hasRoomFor } from '../../accounts/ledger/money-on-account-rules.ts';
 import { booksToPay } from '../../accounts/ledger/payoff-rules.ts';
-import { accountFull, hasRoomFor } from '../../accounts/ledger/rules.ts';
 import { recordableFrom } from '../../catalogue/payment-methods/rules.ts';
 import { type Actor, amountOf, type Currency } from '../../core/context.ts';
 import { lockName } from '../../core/database/named-locks.ts';

@@ -1,4 +1,4 @@
-import { type AccountBooks, balanceOf } from '../../accounts/ledger/rules.ts';
+import { type AccountBooks, balanceOf } from '../../accounts/ledger/money-on-account-rules.ts';
 import { type Actor, amountOf, type Currency } from '../../core/context.ts';
 import { type AppError, unconfirmed } from '../../core/http/errors.ts';
 import type { PlainDate } from '../../core/values/dates.ts';

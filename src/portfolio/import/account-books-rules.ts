@@ -1,10 +1,5 @@
-import {
-  applyEvents,
-  type BooksRow,
-  balanceOf,
-  type MoneyEvent,
-  type NewEntry,
-} from '../../accounts/ledger/rules.ts';
+import { balanceOf } from '../../accounts/ledger/money-on-account-rules.ts';
+import { applyEvents, type BooksRow, type MoneyEvent, type NewEntry } from '../../accounts/ledger/rules.ts';
 import { type Position, position, type Terms, totalOf } from '../../accounts/schedule/rules.ts';
 import {
   dueRuleOf,
