@@ -478,7 +478,7 @@ describe('an account', () => {
           if (model.books.paidMinor < 0n) owingMoreThanAll.add(model.books.status);
         }
       }),
-      { numRuns: 12 * PROPERTY_RUNS },
+      { numRuns: 30 * PROPERTY_RUNS },
     );
     // If a status was not reached, the test covers too little.
     expect([...reached].sort()).toEqual([...STATUSES].sort());
