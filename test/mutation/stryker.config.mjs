@@ -4,7 +4,7 @@ export default {
     'src/rights.ts',
     'src/core/values/{dates,money}.ts',
     'src/{accounts,payments}/**/{rules,*-rules}.ts',
-    'src/{catalogue,collections}/*/rules.ts',
+    'src/{catalogue,collections}/*/{rules,*-rules}.ts',
     'src/{commissions,documents/account-statements}/{rules,*-rules}.ts',
     'src/documents/{invoices,receipts}/rules.ts',
     'src/staff/{api-keys,approvals}/rules.ts',

@@ -1,4 +1,5 @@
-import { type EarlyPayoff, WHOLE_SHARE } from '../../catalogue/pay-plans/rules.ts';
+import { WHOLE_SHARE } from '../../catalogue/pay-plans/instalment-amount-rules.ts';
+import type { EarlyPayoff } from '../../catalogue/pay-plans/rules.ts';
 import { auditRow, type ChangeRow, event } from '../../changes/events/change-rules.ts';
 import type { Actor } from '../../core/context.ts';
 import type { RowsOf } from '../../core/database/rows.ts';

@@ -1,4 +1,5 @@
-import { instalmentsShare, roundedUp, shapeOf } from '../../catalogue/pay-plans/rules.ts';
+import { instalmentsShare, roundedUp } from '../../catalogue/pay-plans/instalment-amount-rules.ts';
+import { shapeOf } from '../../catalogue/pay-plans/rules.ts';
 import { findPayPlanRow, type PayPlanRow } from '../../catalogue/pay-plans/store.ts';
 import { auditRow, event } from '../../changes/events/change-rules.ts';
 import { type Actor, amountOf, type Context, type Currency, readAmount, today } from '../../core/context.ts';

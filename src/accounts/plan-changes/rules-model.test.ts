@@ -2,14 +2,13 @@ import fc, { type GeneratorValue } from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
 import { describe, expect, it } from 'vitest';
 import { PROPERTY_RUNS } from '../../../test/support/property-runs.ts';
+import { instalmentsShare, roundedUp } from '../../catalogue/pay-plans/instalment-amount-rules.ts';
 import {
   areInOrder,
   type Harvest,
-  instalmentsShare,
   lengthProblem,
   MAX_RUNS,
   type PlanShape,
-  roundedUp,
   runsOfPlan,
 } from '../../catalogue/pay-plans/rules.ts';
 import { FREQUENCIES } from '../../catalogue/pay-plans/schema.ts';

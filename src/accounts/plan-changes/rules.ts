@@ -1,13 +1,16 @@
 import {
+  instalmentsFor,
+  instalmentsOf,
+  instalmentsShare,
+  roundedUp,
+} from '../../catalogue/pay-plans/instalment-amount-rules.ts';
+import {
   areInOrder,
   dateInRun,
   duesInRunBy,
   type Harvest,
   harvestProblems,
   harvestRuns,
-  instalmentsFor,
-  instalmentsOf,
-  instalmentsShare,
   isSingleRun,
   LATEST_DUE,
   MAX_RUNS,
@@ -16,7 +19,6 @@ import {
   periodOf,
   priceOf,
   type Run,
-  roundedUp,
   runsOf,
   runsOfPlan,
   type SingleDue,

@@ -1,9 +1,9 @@
+import { instalmentsOf } from '../../catalogue/pay-plans/instalment-amount-rules.ts';
 import {
   areEqualInstalments,
   dateInRun,
   duesInRunBy,
   equalInstalments,
-  instalmentsOf,
   type PlanTerms,
   type Run,
   runsOf as runsOfAmounts,

@@ -7,18 +7,15 @@ import { type FieldProblem, invalid, invalidField, notFound } from '../../core/h
 import type { PlainDate } from '../../core/values/dates.ts';
 import { type Minor, maxAmountMinor, maxAmountText, maxMinor, minorToText } from '../../core/values/money.ts';
 import { withTrimmed } from '../../core/values/text.ts';
+import { harvestShare, instalmentsFor, instalmentsShare, roundedUp } from './instalment-amount-rules.ts';
 import {
   canAlwaysBegin,
   type EarlyPayoff,
   earlyPayoffOf,
   type Harvest,
   harvestProblems,
-  harvestShare,
-  instalmentsFor,
-  instalmentsShare,
   lengthProblem,
   priceOf,
-  roundedUp,
   runsOfPlan,
 } from './rules.ts';
 import {

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { PROPERTY_RUNS } from '../../../test/support/property-runs.ts';
 import type { Frequency } from '../../core/database/tables.ts';
 import { addDays, type PlainDate } from '../../core/values/dates.ts';
+import { instalmentsShare, roundedUp, WHOLE_SHARE } from './instalment-amount-rules.ts';
 import {
   areEqualInstalments,
   areInOrder,
@@ -12,14 +13,10 @@ import {
   dueCountOf,
   firstDueDateProblem,
   harvestProblems,
-  instalmentsFor,
-  instalmentsShare,
   lengthProblem,
   type PlanShape,
   priceOf,
-  roundedUp,
   runsOfPlan,
-  WHOLE_SHARE,
 } from './rules.ts';
 import { FREQUENCIES } from './schema.ts';
 
@@ -237,26 +234,6 @@ describe('a harvest plan', () => {
     expect(paths(at(2, 28, 4_000), at(2, 29, 6_000))).toEqual(['[1].day']);
     expect(paths(at(3, 1, 4_000), at(3, 1, 6_000))).toEqual(['[1].day']);
     expect(paths(at(3, 1, 4_000), at(9, 1, 6_001))).toEqual(['']);
-  });
-});
-
-describe('an instalment', () => {
-  it('is the smallest multiple of the rounding unit with which the asked number pays the price', () => {
-    const amounts = fc.record({
-      rest: fc.bigInt({ min: 1n, max: 10_000n }),
-      count: fc.integer({ min: 1, max: 50 }),
-      unit: fc.bigInt({ min: 1n, max: 500n }),
-    });
-    fc.assert(
-      fc.property(amounts, ({ rest, count, unit }) => {
-        const instalment = roundedUp(instalmentsShare(rest, count), unit);
-        expect(instalment % unit).toBe(0n);
-        expect(instalment * BigInt(count) >= rest).toBe(true);
-        expect((instalment - unit) * BigInt(count) < rest).toBe(true);
-        expect(instalmentsFor(rest, instalment)).toBeLessThanOrEqual(count);
-      }),
-      { numRuns: PROPERTY_RUNS },
-    );
   });
 });
 

@@ -11,6 +11,13 @@ import {
   wholeMonthsBetween,
 } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
+import {
+  type Amounts,
+  amountsOf,
+  harvestShare,
+  type RoundedSum,
+  WHOLE_SHARE,
+} from './instalment-amount-rules.ts';
 
 /** The terms of a pay plan, which an account copies when it is opened. Amounts are >= 0. The count is a whole number >= 0. */
 export interface PlanTerms {
@@ -154,8 +161,6 @@ export interface HarvestEntry {
   shareBasisPoints: number;
 }
 
-export const WHOLE_SHARE = 10_000;
-
 export function shapeOf(row: ShapeColumns): PlanShape {
   return {
     depositMinor: BigInt(row.deposit_minor),
@@ -242,38 +247,6 @@ type ShapeColumns = Pick<
 /** The price: the sum of the deposit and all instalments. */
 export function priceOf(plan: PlanShape): Minor {
   return plan.priceMinor ?? totalMinor(plan);
-}
-
-/** `minor` rounded up to a multiple of the unit. */
-export function roundedUp(minor: Minor, unitMinor: Minor): Minor {
-  return ((minor + unitMinor - 1n) / unitMinor) * unitMinor;
-}
-
-/** The smallest amount of which `count` instalments pay a sum. */
-export function instalmentsShare(sumMinor: Minor, count: number): Minor {
-  return (sumMinor + BigInt(count) - 1n) / BigInt(count);
-}
-
-/** The number of instalments of an amount that pay a sum. The last can be lower. */
-export function instalmentsFor(sumMinor: Minor, instalmentMinor: Minor): number {
-  return Number((sumMinor + instalmentMinor - 1n) / instalmentMinor);
-}
-
-/** The instalments in their order, neighbours of one amount together. */
-function amountsOf({ priceMinor, depositMinor, instalmentMinor, instalmentCount }: PlanShape): Amounts {
-  if (priceMinor === null) return [{ count: instalmentCount, amountMinor: instalmentMinor }];
-  return instalmentsOf(priceMinor - depositMinor, instalmentMinor);
-}
-
-/** Amounts of dues in their order, neighbours of one amount together. */
-export type Amounts = Pick<Run, 'count' | 'amountMinor'>[];
-
-/** A sum in instalments, of which the last takes the rest. */
-export function instalmentsOf(sumMinor: Minor, instalmentMinor: Minor): Amounts {
-  return [
-    { count: Number(sumMinor / instalmentMinor), amountMinor: instalmentMinor },
-    { count: sumMinor % instalmentMinor > 0n ? 1 : 0, amountMinor: sumMinor % instalmentMinor },
-  ].filter(({ count }) => count > 0);
 }
 
 /** The number of instalments of a plan. */
@@ -408,9 +381,7 @@ export function runsOf(stretches: readonly Stretch[], amounts: Readonly<Amounts>
   return runs;
 }
 
-export interface HarvestedSum {
-  sumMinor: Minor;
-  roundingMinor: Minor;
+export interface HarvestedSum extends RoundedSum {
   /** The first instalment is on the first day of the entries that is not before this date. */
   earliest: PlainDate;
 }
@@ -445,16 +416,6 @@ export function singleRun({ date, amountMinor }: SingleDue): Run {
 
 export function isSingleRun({ unit, every, place, count }: Run): boolean {
   return unit === 'month' && every === 12 && place === 0 && count === 1;
-}
-
-/** The instalment of an entry, except the last instalment. */
-export function harvestShare(
-  { sumMinor, roundingMinor }: Omit<HarvestedSum, 'earliest'>,
-  cycles: number,
-  { shareBasisPoints }: HarvestEntry,
-): Minor {
-  const wholeUnits = (sumMinor * BigInt(shareBasisPoints)) / (BigInt(WHOLE_SHARE * cycles) * roundingMinor);
-  return wholeUnits * roundingMinor;
 }
 
 const LEAP_YEAR = 2024;
