@@ -3,8 +3,10 @@ import type { AppError } from '../../core/http/errors.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
 import {
+  canEarnPayoff,
   factsAfterUndo,
   isReopened,
+  type LockedAccount,
   type PayoffFacts,
   type PlanMove,
   payoffEarned,
@@ -15,6 +17,33 @@ import type { AccountBooks } from './money-on-account-rules.ts';
 import { type MoneyEvent, postEvent, type RunningBooks, runningBooksOf } from './rules.ts';
 
 // Posts money events, and the early payoffs that they earn or end.
+
+/** The accounts that the movements can give an early payoff, or take one from. Only for them, more has to be read. */
+export function accountsNearPayoff(
+  accounts: ReadonlyMap<number, LockedAccount>,
+  histories: ReadonlyMap<number, StatusHistory>,
+  movements: MoneyEvent['movements'],
+): LockedAccount[] {
+  const sums = new Map<number, { inMinor: Minor; netMinor: Minor }>();
+  for (const { accountId, movement } of movements) {
+    // A change of the price moves no money, but the sum paid can be below the new price.
+    const amountMinor = 'amountMinor' in movement ? movement.amountMinor : 0n;
+    const isIn = movement.kind === 'money_in';
+    const { inMinor, netMinor } = sums.get(accountId) ?? { inMinor: 0n, netMinor: 0n };
+    sums.set(accountId, {
+      inMinor: isIn ? inMinor + amountMinor : inMinor,
+      netMinor: isIn ? netMinor + amountMinor : netMinor - amountMinor,
+    });
+  }
+  return [...sums].flatMap(([id, { inMinor, netMinor }]) => {
+    const account = accounts.get(id);
+    if (!account) return [];
+    const reopens = isReopened(account, BigInt(account.paid_minor) + netMinor);
+    const reopened = reopens ? { ...account, status: statusBeforeCompletion(histories.get(id)) } : account;
+    const canLosePayoff = reopens && account.plan_version > 0;
+    return canLosePayoff || (inMinor > 0n && canEarnPayoff(reopened, inMinor)) ? [account] : [];
+  });
+}
 
 /** Posts an event, and the early payoffs that its money earns. @returns the error if the event does not pass the checks of an account. */
 export function postWithPayoffs(running: RunningBooks, event: MoneyEvent): AppError | undefined {

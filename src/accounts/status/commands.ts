@@ -3,7 +3,7 @@ import { type Actor, type Context, SYSTEM, today } from '../../core/context.ts';
 import type { Tx } from '../../core/database/db.ts';
 import type { Row } from '../../core/database/tables.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
-import { changesForPaidAmount, needsHistory, rowsOfChange, type StatusChange } from './paid-amount-rules.ts';
+import { changesForPaidAmount, rowsOfChange, type StatusChange } from './paid-amount-rules.ts';
 import { isStatusIn, moneyEventOfMove } from './rules.ts';
 import { findStatusHistories, insertStatusChanges, updateStatuses } from './store.ts';
 
@@ -76,7 +76,7 @@ export async function adjustStatusToPaidAmount(
   account: AccountRow,
   { date }: { date?: PlainDate } = {},
 ): Promise<AccountRow> {
-  const histories = await findStatusHistories(tx, needsHistory(account.status) ? [account.id] : []);
+  const histories = await findStatusHistories(tx, [account]);
   const day = today(context);
   let changed = account;
   for (const change of changesForPaidAmount(account, histories.get(account.id), undefined, day)) {

@@ -6,7 +6,7 @@ import type { AccountStatus, AccountStatusChanges, Row, StatusCause } from '../.
 import { fetchPage } from '../../core/lists/page.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
-import type { StatusHistory } from './paid-amount-rules.ts';
+import { needsHistory, type StatusHistory } from './paid-amount-rules.ts';
 
 type AccountRow = Row<'accounts'>;
 
@@ -50,11 +50,12 @@ export async function insertStatusChanges(
   await run(tx, insertRows('account_status_changes', STATUS_CHANGE_COLUMNS, '$1'), [rowsAsJson(changes)]);
 }
 
-/** Finds, for each account, what its earlier changes say about its present status. The transaction has locked the accounts. */
+/** Finds what the earlier changes of accounts say about their present status, if it `needsHistory`. The transaction has locked the accounts. */
 export async function findStatusHistories(
   tx: Tx,
-  accountIds: readonly number[],
+  accounts: readonly Pick<AccountRow, 'id' | 'status'>[],
 ): Promise<Map<number, StatusHistory>> {
+  const accountIds = accounts.filter(({ status }) => needsHistory(status)).map(({ id }) => id);
   if (accountIds.length === 0) return new Map();
   const rows = await run<{
     id: number;

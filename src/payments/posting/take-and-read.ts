@@ -1,13 +1,13 @@
+import { accountsNearPayoff } from '../../accounts/ledger/payoff-rules.ts';
 import { findExistingAccounts, takeFreeAccounts } from '../../accounts/ledger/store.ts';
-import { canEarnPayoff, type LockedAccount, type PayoffFacts } from '../../accounts/payoffs/posting-rules.ts';
+import type { LockedAccount, PayoffFacts } from '../../accounts/payoffs/posting-rules.ts';
 import { findPayoffFacts } from '../../accounts/payoffs/store.ts';
-import { needsHistory, type StatusHistory } from '../../accounts/status/paid-amount-rules.ts';
+import type { StatusHistory } from '../../accounts/status/paid-amount-rules.ts';
 import { findStatusHistories } from '../../accounts/status/store.ts';
 import type { Context } from '../../core/context.ts';
 import type { Tx } from '../../core/database/db.ts';
 import { externalIdKey } from '../../core/http/external-ids.ts';
 import { findAnswers, lockNameOf, readAnswer } from '../../core/http/idempotency.ts';
-import type { Minor } from '../../core/values/money.ts';
 import { findRecentlyCounted } from '../cash/overview-store.ts';
 import { decideMatch, type Match, NO_MATCH, suggestedAccountIds } from '../matching/rules.ts';
 import { findCandidates, findCustomersOf, findRelatedAssignments } from '../matching/store.ts';
@@ -109,7 +109,7 @@ export async function takeAndRead(
     findKnown(tx, changing, timeZone),
     findStatusHistories(
       tx,
-      wanted.filter((id) => needsHistory(accounts.get(id)?.status ?? 'suspended')),
+      wanted.map((id) => accounts.get(id) ?? { id, status: 'suspended' }), // The others may be found now.
     ),
     findCashInHand(tx, items, methods, config),
   ]);
@@ -152,21 +152,13 @@ export async function takeAndRead(
       ...(answer && { answer: readAnswer(answer, key) }),
     });
   }
-  const payoffs = await findPayoffFacts(tx, accountsNearPayoff([...reads.keys()]), currency);
+  const movements = [...reads.keys()].flatMap((item) => {
+    const accountId = accountOf(item);
+    const { amountMinor } = 'manual' in item ? item.manual : item.notification;
+    return accountId === null ? [] : [{ accountId, movement: { kind: 'money_in' as const, amountMinor } }];
+  });
+  const payoffs = await findPayoffFacts(tx, accountsNearPayoff(accounts, histories, movements), currency);
   return { reads, accounts, histories, payoffs, notNow };
-
-  function accountsNearPayoff(taken: readonly PaymentToPost[]): LockedAccount[] {
-    const sums = new Map<number, Minor>();
-    for (const item of taken) {
-      const accountId = accountOf(item);
-      const { amountMinor } = 'manual' in item ? item.manual : item.notification;
-      if (accountId !== null) sums.set(accountId, (sums.get(accountId) ?? 0n) + amountMinor);
-    }
-    return [...sums].flatMap(([id, sumMinor]) => {
-      const account = accounts.get(id);
-      return account && canEarnPayoff(account, sumMinor) ? account : [];
-    });
-  }
 }
 
 function idsOf(ids: readonly (number | null)[]): number[] {
