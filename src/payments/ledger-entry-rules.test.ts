@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { accountRow } from '../../test/support/account-row.ts';
-import { applyEvents, type MoneyEvent } from '../accounts/ledger/rules.ts';
+import { type MoneyEvent, openBooks, postEvent } from '../accounts/ledger/rules.ts';
 import { SYSTEM } from '../core/context.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import { assignedEvent, receivedEvent, reversedEvent, unassignedEvent } from './ledger-entry-rules.ts';
@@ -18,7 +18,9 @@ const UNMATCHED = { ...PAYMENT, account_id: null };
 /** The ledger entries of an event, on an account that owes 3,500 of 3,600. */
 function entriesOf(event: MoneyEvent) {
   const account = accountRow({ paid_minor: 100, receivable_minor: 3500 });
-  return applyEvents(new Map([[7, account]]), [event]).entries;
+  const books = openBooks(new Map([[7, account]]));
+  postEvent(books, event);
+  return books.entries;
 }
 
 const sumsOf = (event: MoneyEvent) =>

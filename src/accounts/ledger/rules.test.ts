@@ -5,7 +5,14 @@ import { AppError } from '../../core/http/errors.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import { LARGEST_EXACT_MINOR } from '../../core/values/money.ts';
 import type { Movement } from './money-on-account-rules.ts';
-import { applyEvents, type MoneyEvent, type PaidMonth, paidMonthAfter } from './rules.ts';
+import {
+  type BooksRow,
+  type MoneyEvent,
+  openBooks,
+  type PaidMonth,
+  paidMonthAfter,
+  postEvent,
+} from './rules.ts';
 
 describe('the latest month with money', () => {
   const october: PaidMonth = { month: '2026-10-01' as PlainDate, minor: 500n };
@@ -54,6 +61,11 @@ describe('the events of a batch', () => {
       movements: [on(7, { kind: 'money_in', amountMinor })],
       contra: [{ ledgerAccount: 'clearing', amountMinor, paymentMethodId: 2 }],
     });
+  function applyEvents(locked: ReadonlyMap<number, BooksRow>, events: readonly MoneyEvent[]) {
+    const running = openBooks(locked);
+    const refusals = events.map((event) => postEvent(running, event));
+    return { refusals, entries: running.entries, books: running.changed };
+  }
   const outline = ({ entries }: ReturnType<typeof applyEvents>) =>
     entries.map(({ position, ledger_account, amount_minor }) => [position, ledger_account, amount_minor]);
 

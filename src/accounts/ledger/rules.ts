@@ -95,29 +95,6 @@ export interface LedgerRows {
   planMoves: PlanMove[];
 }
 
-interface AppliedEvents {
-  /** The error of each event that does not pass the checks of an account; undefined for an event to write. */
-  refusals: (AppError | undefined)[];
-  entries: NewEntry[];
-  /** The new books of each account, by account id. */
-  books: Map<number, NewBooks>;
-}
-
-/**
- * Applies money events to the books of their accounts, in the given order. An event that does not pass the checks of an account
- * changes nothing. The other events are still applied.
- *
- * @param accounts - all accounts of the events.
- */
-export function applyEvents(
-  accounts: ReadonlyMap<number, BooksRow>,
-  events: readonly MoneyEvent[],
-): AppliedEvents {
-  const running = openBooks(accounts);
-  const refusals = events.map((event) => postEvent(running, event));
-  return { refusals, entries: running.entries, books: running.changed };
-}
-
 /** The books of accounts while a transaction posts one event after another. */
 export interface RunningBooks<Account extends BooksRow = AccountRow> {
   /** As they were before the first event, with the terms after an early payoff. The transaction has locked them. */

@@ -1,5 +1,11 @@
 import { balanceOf } from '../../accounts/ledger/money-on-account-rules.ts';
-import { applyEvents, type BooksRow, type MoneyEvent, type NewEntry } from '../../accounts/ledger/rules.ts';
+import {
+  type BooksRow,
+  type MoneyEvent,
+  type NewEntry,
+  openBooks,
+  postEvent,
+} from '../../accounts/ledger/rules.ts';
 import { type Position, position, type Terms, totalOf } from '../../accounts/schedule/rules.ts';
 import {
   dueRuleOf,
@@ -128,17 +134,18 @@ export function computeAccountBooks(
 
   function post(): void {
     if (events.length === 0) return;
-    const applied = applyEvents(new Map([[id, books]]), events);
-    for (const { position: at, ...entry } of applied.entries) {
+    const running = openBooks(new Map([[id, books]]));
+    const refusals = events.map((one) => postEvent(running, one));
+    for (const { position: at, ...entry } of running.entries) {
       const { eventId = 0, moment = '' } = items[at - 1] ?? {};
       entries.push({ ...entry, eventId, moment });
     }
-    for (const [at, refusal] of applied.refusals.entries()) {
+    for (const [at, refusal] of refusals.entries()) {
       const item = items[at];
       if (refusal && item)
         problems.push({ ...refusedItem(item, refusal.message, decimals), ...accountPlace(item, account) });
     }
-    books = { ...books, ...applied.books.get(id) };
+    books = { ...books, ...running.changed.get(id) };
     events = [];
     items = [];
   }
