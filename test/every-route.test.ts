@@ -1,9 +1,11 @@
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { PROVIDERS } from '../src/mobile-money/providers/registry.ts';
 import { API_KEY_PERMISSIONS } from '../src/rights.ts';
 import { type Description, examplesOfMedia, readDescription } from './support/api-description.ts';
 import { newApiKey, useService, wrongFields } from './support/harness.ts';
 import { type Answer, createCaller } from './support/http.ts';
+import { PROVIDER_ROUTES } from './support/provider-routes.ts';
 
 /**
  * Rules for every route. The routes are read from the running application. The table lists who may call each route, so a new route
@@ -26,11 +28,7 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'GET /settings': PUBLIC,
   'GET /auth/:provider': PUBLIC,
   'GET /auth/:provider/callback': PUBLIC,
-  'POST /webhooks/payments/mobilemoney': PUBLIC,
-  'POST /webhooks/payments/mobilemoney/validation': PUBLIC,
-  'POST /webhooks/payments/mobilemoney/requests/:key': PUBLIC,
-  'POST /webhooks/payments/mobilemoney/status/:key': PUBLIC,
-  'POST /webhooks/payments/tigopesa': PUBLIC,
+  ...Object.fromEntries(PROVIDER_ROUTES.map((route) => [route, PUBLIC] as const)),
   'PUT /test/clock': PUBLIC, // exists only with TEST_CLOCK=on, as in these tests
   'POST /auth/logout': EVERYONE,
   'GET /auth/me': EVERYONE,
@@ -521,11 +519,7 @@ describe('the routes of the running application', () => {
       '/api/webhook-endpoints',
       '/api/webhook-endpoints/{id}/rotate-secret',
       '/api/webhook-endpoints/{id}/test',
-      '/api/webhooks/payments/mobilemoney',
-      '/api/webhooks/payments/mobilemoney/requests/{key}',
-      '/api/webhooks/payments/mobilemoney/status/{key}',
-      '/api/webhooks/payments/mobilemoney/validation',
-      '/api/webhooks/payments/tigopesa',
+      ...PROVIDER_ROUTES.map((route) => route.replace('POST ', '/api').replace(':key', '{key}')).sort(),
     ]);
   });
 });
@@ -570,11 +564,7 @@ describe('without a token', () => {
       'GET /settings',
       'GET /auth/:provider',
       'GET /auth/:provider/callback',
-      'POST /webhooks/payments/mobilemoney',
-      'POST /webhooks/payments/mobilemoney/validation',
-      'POST /webhooks/payments/mobilemoney/requests/:key',
-      'POST /webhooks/payments/mobilemoney/status/:key',
-      'POST /webhooks/payments/tigopesa',
+      ...PROVIDER_ROUTES,
       'PUT /test/clock',
     ]);
   });
@@ -597,8 +587,11 @@ describe('without a token', () => {
     }
   });
 
-  // A provider's gateway reads the outcome from the body.
-  const refusesBy200 = ['POST /webhooks/payments/mobilemoney/validation', 'POST /webhooks/payments/tigopesa'];
+  // A provider that returns the money of refused payments, or that asks for a validation, reads the outcome from the body.
+  const refusesBy200 = PROVIDERS.flatMap(({ name, acceptsUnmatched, validation }) => [
+    ...(acceptsUnmatched ? [] : [`POST /webhooks/payments/${name}`]),
+    ...(validation ? [`POST /webhooks/payments/${name}/validation`] : []),
+  ]);
 
   it.each(routes.filter(({ who }) => who === PUBLIC))(
     '$route does not ask for one',
@@ -712,17 +705,10 @@ describe('an answer with a payer’s number or name, or with what the provider s
 });
 
 describe('what a route does not know', () => {
-  // Additional keys of the provider are stored and not refused. Its gateway may also add query parameters.
-  const kept = [
-    'POST /webhooks/payments/mobilemoney',
-    'POST /webhooks/payments/mobilemoney/validation',
-    'POST /webhooks/payments/mobilemoney/requests/:key',
-    'POST /webhooks/payments/mobilemoney/status/:key',
-    'POST /webhooks/payments/tigopesa',
-  ];
+  // In PROVIDER_ROUTES, additional keys of the provider are stored and not refused. Its gateway may also add query parameters.
   const passed = 'GET /auth/:provider/callback'; // identity providers add their own parameters
 
-  it.each(bodyRoutes.filter(({ route }) => !kept.includes(route) && !UPLOAD.test(route)))(
+  it.each(bodyRoutes.filter(({ route }) => !PROVIDER_ROUTES.includes(route) && !UPLOAD.test(route)))(
     '$route refuses an unknown body field by name',
     async ({ method, path }) => {
       const answers = await Promise.all(
@@ -732,7 +718,7 @@ describe('what a route does not know', () => {
     },
   );
 
-  it.each(routes.filter(({ route }) => ![...kept, passed].includes(route)))(
+  it.each(routes.filter(({ route }) => ![...PROVIDER_ROUTES, passed].includes(route)))(
     '$route refuses an unknown query parameter by name',
     async ({ method, path }) => {
       const answers = await Promise.all(

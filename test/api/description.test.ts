@@ -29,6 +29,7 @@ import {
   startRealProvider,
 } from '../support/identity-providers.ts';
 import { untilImportJobEnds } from '../support/imports.ts';
+import { PROVIDER_ROUTES } from '../support/provider-routes.ts';
 import { eventually } from '../support/waiting.ts';
 
 /** Sends the examples of the API description in the order of ../support/example-order.ts. */
@@ -197,11 +198,7 @@ describe('every operation', () => {
     // A file has no fields.
     expect(namesOf(open).sort()).toEqual([
       'POST /api/reconciliations/statements',
-      'POST /api/webhooks/payments/mobilemoney',
-      'POST /api/webhooks/payments/mobilemoney/requests/{key}',
-      'POST /api/webhooks/payments/mobilemoney/status/{key}',
-      'POST /api/webhooks/payments/mobilemoney/validation',
-      'POST /api/webhooks/payments/tigopesa',
+      ...PROVIDER_ROUTES.map((route) => route.replace('POST ', 'POST /api').replace(':key', '{key}')).sort(),
       'PUT /api/imports/{id}/files/{file}',
     ]);
   });

@@ -1,3 +1,5 @@
+import { PROVIDERS } from '../../src/mobile-money/providers/registry.ts';
+
 /**
  * The order in which the examples of the API description can be sent, so that each example finds the resources to which it refers.
  */
@@ -34,9 +36,10 @@ export const STORY = [
   'PUT /api/customers/{id}/notes/{noteId}',
   'POST /api/payments',
   'PUT /api/payments/{id}',
-  'POST /api/webhooks/payments/mobilemoney/validation',
-  'POST /api/webhooks/payments/mobilemoney',
-  'POST /api/webhooks/payments/tigopesa',
+  ...PROVIDERS.flatMap(({ name, validation }) => [
+    ...(validation ? [`POST /api/webhooks/payments/${name}/validation`] : []),
+    `POST /api/webhooks/payments/${name}`,
+  ]),
   'GET /api/payments/unmatched',
   'POST /api/payments/{id}/assign',
   'POST /api/payments/{id}/status-queries',
