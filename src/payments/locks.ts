@@ -9,7 +9,7 @@ import { decideMatch } from './matching/rules.ts';
 import { findCandidates } from './matching/store.ts';
 import { storedToPost } from './notifications/reprocess-notifications.ts';
 import { findReprocessable, lockNotifications } from './notifications/store.ts';
-import { locksOfReference } from './posting/payment-to-post-rules.ts';
+import { locksOfReference } from './posting/rules.ts';
 import type { PaymentRow } from './rules.ts';
 import { findPaymentRow, lockPaymentRows } from './store.ts';
 

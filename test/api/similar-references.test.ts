@@ -7,8 +7,8 @@ import { mobilemoney } from '../../src/mobile-money/providers/mobilemoney.ts';
 import { readingSettings, readNotification } from '../../src/mobile-money/providers/rules.ts';
 import { notificationToPost } from '../../src/payments/notifications/rules.ts';
 import { manualPaymentToPost } from '../../src/payments/posting/manual-payment-rules.ts';
-import type { PaymentToPost } from '../../src/payments/posting/payment-to-post-rules.ts';
 import { postPayments } from '../../src/payments/posting/post-payments.ts';
+import type { PaymentToPost } from '../../src/payments/posting/rules.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
   accountNow,

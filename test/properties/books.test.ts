@@ -21,7 +21,7 @@ import { assignPayment, unassignPayment } from '../../src/payments/assign-paymen
 import { receiveNotification } from '../../src/payments/notifications/receive-notification.ts';
 import { resolveConflict } from '../../src/payments/notifications/resolve-conflict.ts';
 import type { PostingContext } from '../../src/payments/posting/open-posting-queue.ts';
-import type { Notification } from '../../src/payments/posting/payment-to-post-rules.ts';
+import type { Notification } from '../../src/payments/posting/rules.ts';
 import { reversePayment } from '../../src/payments/reverse-payment.ts';
 import { findManualPayments } from '../../src/payments/store.ts';
 import { reportPayments } from '../../src/reports/payments-view.ts';

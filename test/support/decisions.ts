@@ -34,6 +34,14 @@ import {
   notificationOf,
   notificationToPost,
 } from '../../src/payments/notifications/rules.ts';
+import { decideManual, manualPaymentToPost } from '../../src/payments/posting/manual-payment-rules.ts';
+import type {
+  Decision,
+  ManualPayment,
+  Notification,
+  Outcome,
+  StoredOutcome,
+} from '../../src/payments/posting/rules.ts';
 import {
   changeablePayments,
   type KnownNotification,
@@ -41,10 +49,7 @@ import {
   type PostedSoFar,
   type PostingReads,
   UNKNOWN_TRANSACTION,
-} from '../../src/payments/posting/known-payment-rules.ts';
-import { decideManual, manualPaymentToPost } from '../../src/payments/posting/manual-payment-rules.ts';
-import type { Decision, Outcome, StoredOutcome } from '../../src/payments/posting/outcome-rules.ts';
-import type { ManualPayment, Notification } from '../../src/payments/posting/payment-to-post-rules.ts';
+} from '../../src/payments/posting/rules.ts';
 import type { NotificationRow } from '../../src/payments/rules.ts';
 import { STATUS_MODEL } from './status-model.ts';
 

@@ -3,7 +3,7 @@ import type { Log } from '../../core/log.ts';
 import { importNotifications } from '../../payments/notifications/receive-notification.ts';
 import { insertRejectedOnce } from '../../payments/notifications/store.ts';
 import type { PostingContext } from '../../payments/posting/open-posting-queue.ts';
-import type { Notification } from '../../payments/posting/payment-to-post-rules.ts';
+import type { Notification } from '../../payments/posting/rules.ts';
 import { type Attempt, addJob } from '../../platform/jobs/queue.ts';
 import { ProviderApiError, type PulledPayment, type PullSource } from '../providers/provider.ts';
 import { PROVIDERS, type ProviderApis, providerNamed } from '../providers/registry.ts';

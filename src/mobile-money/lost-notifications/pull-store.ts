@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db } from '../../core/database/db.ts';
 import type { Row } from '../../core/database/tables.ts';
 import type { Minor } from '../../core/values/money.ts';
-import { FUTURE_TIME, UNREADABLE_TIME } from '../../payments/posting/outcome-rules.ts';
+import { FUTURE_TIME, UNREADABLE_TIME } from '../../payments/posting/rules.ts';
 import type { Period } from './pull-rules.ts';
 
 export type PullRow = Row<'provider_pulls'>;

@@ -4,7 +4,7 @@ import type { BalanceGapState, Row } from '../../core/database/tables.ts';
 import type { Page } from '../../core/http/envelope.ts';
 import { fetchPage } from '../../core/lists/page.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
-import { WITHOUT_BALANCE } from '../../payments/posting/outcome-rules.ts';
+import { WITHOUT_BALANCE } from '../../payments/posting/rules.ts';
 import type { Gap, LateReport, Segment } from './balance-rules.ts';
 
 /** All transactions that stored notifications before this time have ended. */

@@ -6,7 +6,7 @@ import type { Page } from '../../core/http/envelope.ts';
 import { fetchPage } from '../../core/lists/page.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
 import { HAS_PAYMENT } from '../../payments/notifications/store.ts';
-import { FUTURE_TIME, UNREADABLE_TIME } from '../../payments/posting/outcome-rules.ts';
+import { FUTURE_TIME, UNREADABLE_TIME } from '../../payments/posting/rules.ts';
 import type { EarlierRequest, PaymentRequestRow, PossiblePayment, ReportedPayment } from './rules.ts';
 
 /** Locks a phone until the end of the transaction, so that two concurrent requests cannot exceed its limits together. */

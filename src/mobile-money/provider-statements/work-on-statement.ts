@@ -10,7 +10,7 @@ import { compareDates, type PlainDate } from '../../core/values/dates.ts';
 import { referenceKey } from '../../core/values/reference.ts';
 import { importNotifications } from '../../payments/notifications/receive-notification.ts';
 import type { PostingContext } from '../../payments/posting/open-posting-queue.ts';
-import type { Notification } from '../../payments/posting/payment-to-post-rules.ts';
+import type { Notification } from '../../payments/posting/rules.ts';
 import { methodCodeOf } from '../../payments/provider-name-rules.ts';
 import { createBatch } from '../../payments/reconciliations/reconcile.ts';
 import { resultOf } from '../../payments/reconciliations/rules.ts';

@@ -6,8 +6,8 @@ import { type Minor, maxAmountMinor, parseMinor } from '../../core/values/money.
 import { referenceKey } from '../../core/values/reference.ts';
 import { sha256 } from '../../core/values/secret.ts';
 import type { ReadableFields } from '../../payments/notifications/rules.ts';
-import { FUTURE_TIME, OTHER_SHORT_CODE, UNREADABLE_TIME } from '../../payments/posting/outcome-rules.ts';
-import type { Notification } from '../../payments/posting/payment-to-post-rules.ts';
+import type { Notification } from '../../payments/posting/rules.ts';
+import { FUTURE_TIME, OTHER_SHORT_CODE, UNREADABLE_TIME } from '../../payments/posting/rules.ts';
 import { methodCodeOf } from '../../payments/provider-name-rules.ts';
 import type { AnswerReceiver, PaymentProvider, PulledPayment, SentPayment } from './provider.ts';
 

@@ -1,6 +1,6 @@
 import { type Actor, type Context, today } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/database/db.ts';
-import { OTHER_SHORT_CODE } from '../posting/outcome-rules.ts';
+import { OTHER_SHORT_CODE } from '../posting/rules.ts';
 import type { PaymentRow } from '../rules.ts';
 import { decideByInterpretation, readReference } from './rules.ts';
 import { deleteLearned, deleteLearnedFrom, findCandidates, findReported, insertLearned } from './store.ts';

@@ -1,8 +1,7 @@
 import { referenceKey } from '../../core/values/reference.ts';
 import { areDifferentPayers, readMasked } from '../matching/rules.ts';
-import type { KnownNotification } from '../posting/known-payment-rules.ts';
-import { FUTURE_TIME, UNREADABLE_TIME } from '../posting/outcome-rules.ts';
-import type { Notification } from '../posting/payment-to-post-rules.ts';
+import type { KnownNotification, Notification } from '../posting/rules.ts';
+import { FUTURE_TIME, UNREADABLE_TIME } from '../posting/rules.ts';
 
 // Compares the reports of one transaction. Providers report a transaction several times and disclose different parts of it: the
 // payer's number is plain, masked, hashed or missing, and the reference has another letter case or is missing.

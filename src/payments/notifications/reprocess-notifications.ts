@@ -1,7 +1,7 @@
 import type { Context } from '../../core/context.ts';
 import type { Tx } from '../../core/database/db.ts';
-import type { Notification, PaymentToPost } from '../posting/payment-to-post-rules.ts';
 import { postNow } from '../posting/post-payments.ts';
+import type { Notification, PaymentToPost } from '../posting/rules.ts';
 import { methodCodeOf } from '../provider-name-rules.ts';
 import type { NotificationRow } from '../rules.ts';
 import { notificationOf, notificationToPost } from './rules.ts';

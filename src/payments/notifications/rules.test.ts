@@ -12,9 +12,8 @@ import {
   TRANSACTION,
 } from '../../../test/support/decisions.ts';
 import { STATUS_MODEL, STATUSES, statusesWhere } from '../../../test/support/status-model.ts';
-import type { KnownNotification, KnownPayment } from '../posting/known-payment-rules.ts';
-import { isUntouched } from '../posting/known-payment-rules.ts';
-import type { Notification } from '../posting/payment-to-post-rules.ts';
+import type { KnownNotification, KnownPayment, Notification } from '../posting/rules.ts';
+import { isUntouched } from '../posting/rules.ts';
 import { disclosesAll, repeats } from './repeat-rules.ts';
 import { asFlags, readableColumns } from './rules.ts';
 

@@ -4,38 +4,33 @@ import { auditRow, type ChangeRow, event, eventRow } from '../../changes/events/
 import { businessDay } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
 import { mayDo } from '../../rights.ts';
-import { assignedEvent } from '../ledger-entry-rules.ts';
 import { type Match, matchColumns, readNumberOnly, readReference } from '../matching/rules.ts';
+import { assignedEvent, paymentRow, recordedEvent } from '../money-event-rules.ts';
 import {
+  type Decision,
+  FUTURE_TIME,
   isProbablySame,
   isUntouched,
   type KnownNotification,
   type KnownPayment,
   type KnownTransaction,
+  linkedOutcome,
+  locksOfReference,
+  NOTIFICATION_OUTCOMES,
+  type Notification,
+  OTHER_METHOD,
+  OTHER_SHORT_CODE,
+  otherKeysOf,
+  type PaymentToPost,
   type PostedSoFar,
   type PostingReads,
   type PostingSettings,
-} from '../posting/known-payment-rules.ts';
-import { paymentRow, recordedEvent } from '../posting/new-payment-rules.ts';
-import {
-  type Decision,
-  FUTURE_TIME,
-  linkedOutcome,
-  NOTIFICATION_OUTCOMES,
-  OTHER_METHOD,
-  OTHER_SHORT_CODE,
   REPEATED_AFTER_REVERSAL,
   SIMILAR_REFERENCE,
   type StoredOutcome,
   UNREADABLE_TIME,
   WITHOUT_BALANCE,
-} from '../posting/outcome-rules.ts';
-import {
-  locksOfReference,
-  type Notification,
-  otherKeysOf,
-  type PaymentToPost,
-} from '../posting/payment-to-post-rules.ts';
+} from '../posting/rules.ts';
 import { type NotificationRow, type PaymentRow, providerActor, type RefusalReason } from '../rules.ts';
 import { disclosesAll, repeats } from './repeat-rules.ts';
 

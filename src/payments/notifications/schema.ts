@@ -3,7 +3,7 @@ import type { NotificationOutcome, NotificationStatus } from '../../core/databas
 import { Choice, Id, Money, Nullable, Text, Timestamp } from '../../core/http/fields.ts';
 import { defineList } from '../../core/lists/query.ts';
 import { referenceKey } from '../../core/values/reference.ts';
-import { NOTIFICATION_OUTCOMES } from '../posting/outcome-rules.ts';
+import { NOTIFICATION_OUTCOMES } from '../posting/rules.ts';
 import { PAYMENT_SOURCES } from '../schema.ts';
 import { NOTIFICATION_FLAGS } from './rules.ts';
 

@@ -9,31 +9,27 @@ import { answerRow, lockNameOf } from '../../core/http/idempotency.ts';
 import { businessDay } from '../../core/values/dates.ts';
 import { containedKeys, referenceKey } from '../../core/values/reference.ts';
 import { mayDo } from '../../rights.ts';
+import { paymentRow, recordedEvent } from '../money-event-rules.ts';
 import type { PaymentRow } from '../rules.ts';
 import {
+  type Decision,
   type ExternalPayment,
   isProbablySame,
+  type KeepAnswer,
   type KnownNotification,
   type KnownPayment,
   type KnownTransaction,
+  linkedOutcome,
+  locksOfReference,
+  type ManualPayment,
+  NOTIFICATION_OUTCOMES,
+  OTHER_METHOD,
+  type PaymentToPost,
   type PostedSoFar,
   type PostingReads,
   type PostingSettings,
-} from './known-payment-rules.ts';
-import { paymentRow, recordedEvent } from './new-payment-rules.ts';
-import {
-  type Decision,
-  linkedOutcome,
-  NOTIFICATION_OUTCOMES,
-  OTHER_METHOD,
   refuse,
-} from './outcome-rules.ts';
-import {
-  type KeepAnswer,
-  locksOfReference,
-  type ManualPayment,
-  type PaymentToPost,
-} from './payment-to-post-rules.ts';
+} from './rules.ts';
 import { findCashWarnings, findWarnings, refuseUnconfirmed } from './warning-rules.ts';
 
 // Decides the effects of a payment that staff record.

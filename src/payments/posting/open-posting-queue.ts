@@ -4,9 +4,8 @@ import { changedNothing, violatedUnique } from '../../core/database/postgres-err
 import { inTransaction } from '../../core/database/transactions.ts';
 import { AppError, unavailable } from '../../core/http/errors.ts';
 import { lockNameOf, stillRunning } from '../../core/http/idempotency.ts';
-import type { Outcome } from './outcome-rules.ts';
-import type { PaymentToPost } from './payment-to-post-rules.ts';
 import { postPayments } from './post-payments.ts';
+import type { Outcome, PaymentToPost } from './rules.ts';
 
 /** Posts the payments of all requests and jobs of an instance in batches. */
 export type PostingQueue = Batcher<PaymentToPost, Outcome>;

@@ -7,7 +7,7 @@ import type { PaymentRow } from '../rules.ts';
 import type { NewPayment } from '../schema.ts';
 import { manualPaymentToPost } from './manual-payment-rules.ts';
 import type { PostingContext } from './open-posting-queue.ts';
-import type { KeepAnswer } from './payment-to-post-rules.ts';
+import type { KeepAnswer } from './rules.ts';
 import type { PaymentWarning } from './warning-rules.ts';
 
 /** @param keep - the answer to store under the idempotency key, for repeats of the request. */

@@ -10,13 +10,17 @@ import { containedKeys, referenceKey, similarKey } from '../../core/values/refer
 import type { PaymentRow } from '../rules.ts';
 import {
   type ExternalPayment,
+  isOtherKey,
   type KnownNotification,
   type KnownPayment,
   type KnownTransaction,
+  type ManualPayment,
+  otherKeysOf,
+  type PaymentToPost,
+  REPEATED_AFTER_REVERSAL,
   SIMILAR_WITHIN_DAYS,
-} from './known-payment-rules.ts';
-import { REPEATED_AFTER_REVERSAL, type StoredOutcome } from './outcome-rules.ts';
-import { isOtherKey, type ManualPayment, otherKeysOf, type PaymentToPost } from './payment-to-post-rules.ts';
+  type StoredOutcome,
+} from './rules.ts';
 import { type AlikePayment, MAX_NAMED_PAYMENTS } from './warning-rules.ts';
 
 /**

@@ -14,10 +14,11 @@ import { findCandidates, findCustomersOf, findRelatedAssignments } from '../matc
 import {
   changeablePayments,
   type KnownTransaction,
+  missedInBatch,
+  type PaymentToPost,
   type PostingReads,
   UNKNOWN_TRANSACTION,
-} from './known-payment-rules.ts';
-import { missedInBatch, type PaymentToPost } from './payment-to-post-rules.ts';
+} from './rules.ts';
 import {
   findAlikePayments,
   findByExternalIds,

@@ -23,7 +23,7 @@ import {
   receivedEvent,
   reversedEvent,
   unassignedEvent,
-} from '../../payments/ledger-entry-rules.ts';
+} from '../../payments/money-event-rules.ts';
 import type { FileName } from '../format-rules.ts';
 
 // Computes the books of an imported account from its history. The same rules apply to all other accounts.

@@ -3,7 +3,7 @@ import { accountRow } from '../../test/support/account-row.ts';
 import { type MoneyEvent, openBooks, postEvent } from '../accounts/ledger/rules.ts';
 import { SYSTEM } from '../core/context.ts';
 import type { PlainDate } from '../core/values/dates.ts';
-import { assignedEvent, receivedEvent, reversedEvent, unassignedEvent } from './ledger-entry-rules.ts';
+import { assignedEvent, receivedEvent, reversedEvent, unassignedEvent } from './money-event-rules.ts';
 
 const ACTOR = { ...SYSTEM, name: 'clerk' };
 const PAYMENT = {
