@@ -22,7 +22,7 @@ import { PROVIDER_SETTINGS, settingsSchema } from '../src/config/settings.ts';
 import type { Context } from '../src/core/context.ts';
 import { createLog } from '../src/core/log.ts';
 import { systemClock } from '../src/core/values/dates.ts';
-import { openPostingQueue } from '../src/payments/posting/open-posting-queue.ts';
+import { openPostingQueue } from '../src/payments/posting/post-payments.ts';
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/supervisor.ts';
 import { currencyOf, prepareDatabase } from '../src/start/database-preparation.ts';
 import { openPools } from '../src/start/pools.ts';

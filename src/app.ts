@@ -49,7 +49,7 @@ import { statusQueryRoutes } from './mobile-money/status-queries/routes.ts';
 import { cashRoutes } from './payments/cash/routes.ts';
 import { cashLeftBehind } from './payments/cash/view.ts';
 import { notificationRoutes } from './payments/notifications/routes.ts';
-import type { PostingContext } from './payments/posting/open-posting-queue.ts';
+import type { PostingContext } from './payments/posting/post-payments.ts';
 import { reconciliationRoutes } from './payments/reconciliations/routes.ts';
 import { paymentRoutes } from './payments/routes.ts';
 import { describeApi } from './platform/api-docs/description.ts';

@@ -40,7 +40,7 @@ import {
 } from './mobile-money/status-queries/commands.ts';
 import { retryPendingNotifications } from './payments/notifications/retry-pending-notifications.ts';
 import { repairPhones } from './payments/phone-repair/repair-phones.ts';
-import type { PostingContext } from './payments/posting/open-posting-queue.ts';
+import type { PostingContext } from './payments/posting/post-payments.ts';
 import { type JobQueue, startJobQueue, type Task } from './platform/jobs/queue.ts';
 import { deleteAbandonedFiles, IMPORT_TASK, queueUnfinishedImports } from './portfolio/import/commands.ts';
 import { workOnImport } from './portfolio/import/work-on-import.ts';

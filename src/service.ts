@@ -17,7 +17,7 @@ import {
   type RequestWorker,
   sendPaymentRequests,
 } from './mobile-money/payment-requests/send-payment-requests.ts';
-import { openPostingQueue } from './payments/posting/open-posting-queue.ts';
+import { openPostingQueue } from './payments/posting/post-payments.ts';
 import { DOCS_PATH } from './platform/api-docs/pages.ts';
 import { startEmbeddedPostgres } from './platform/embedded-postgres/supervisor.ts';
 import { createSettableClock } from './platform/test-clock/settable-clock.ts';

@@ -25,7 +25,7 @@ import { assignPayment, unassignPayment } from './assign-payment.ts';
 import { changePayment, lockPayment } from './change-payment.ts';
 import { correctAmount } from './correct-amount.ts';
 import { listUnmatched } from './matching/view.ts';
-import type { PostingContext } from './posting/open-posting-queue.ts';
+import type { PostingContext } from './posting/post-payments.ts';
 import { recordPayment, recordPayments } from './posting/record-payment.ts';
 import type { PaymentWarning } from './posting/warning-rules.ts';
 import { reversePayment } from './reverse-payment.ts';

@@ -4,7 +4,7 @@ import type { Context } from '../../src/core/context.ts';
 import { phoneSha256 } from '../../src/core/values/phone.ts';
 import { searchText } from '../../src/customers/search-text-rules.ts';
 import { runMinuteJobs } from '../../src/jobs.ts';
-import { openPostingQueue } from '../../src/payments/posting/open-posting-queue.ts';
+import { openPostingQueue } from '../../src/payments/posting/post-payments.ts';
 import { prepareDatabase } from '../../src/start/database-preparation.ts';
 import { openPools } from '../../src/start/pools.ts';
 import { expectBooksToBalance } from '../support/books.ts';

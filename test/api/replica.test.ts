@@ -5,7 +5,7 @@ import { buildApp } from '../../src/app.ts';
 import { createHorizonReader } from '../../src/changes/events/feed-horizon.ts';
 import type { Config } from '../../src/core/context.ts';
 import type { Db } from '../../src/core/database/db.ts';
-import { openPostingQueue } from '../../src/payments/posting/open-posting-queue.ts';
+import { openPostingQueue } from '../../src/payments/posting/post-payments.ts';
 import { openPools } from '../../src/start/pools.ts';
 import { newAccount, pay, useService, waitingForLock, whileHolding } from '../support/harness.ts';
 import { createCaller } from '../support/http.ts';

@@ -20,7 +20,7 @@ import { makeStatement, readCoverage } from '../../src/documents/account-stateme
 import { assignPayment, unassignPayment } from '../../src/payments/assign-payment.ts';
 import { receiveNotification } from '../../src/payments/notifications/receive-notification.ts';
 import { resolveConflict } from '../../src/payments/notifications/resolve-conflict.ts';
-import type { PostingContext } from '../../src/payments/posting/open-posting-queue.ts';
+import type { PostingContext } from '../../src/payments/posting/post-payments.ts';
 import type { Notification } from '../../src/payments/posting/rules.ts';
 import { reversePayment } from '../../src/payments/reverse-payment.ts';
 import { findManualPayments } from '../../src/payments/store.ts';

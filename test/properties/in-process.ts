@@ -9,7 +9,7 @@ import type { Tx } from '../../src/core/database/db.ts';
 import { AppError } from '../../src/core/http/errors.ts';
 import { createLog, type Log } from '../../src/core/log.ts';
 import { addDays, type PlainDate } from '../../src/core/values/dates.ts';
-import type { PostingContext } from '../../src/payments/posting/open-posting-queue.ts';
+import type { PostingContext } from '../../src/payments/posting/post-payments.ts';
 import { postNow } from '../../src/payments/posting/post-payments.ts';
 import { recordPayment } from '../../src/payments/posting/record-payment.ts';
 import type { Outcome, PaymentToPost } from '../../src/payments/posting/rules.ts';

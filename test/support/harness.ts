@@ -15,7 +15,7 @@ import { createLog } from '../../src/core/log.ts';
 import type { TimeLimits } from '../../src/core/time-limits.ts';
 import { addDays } from '../../src/core/values/dates.ts';
 import { createTasks, runMinuteJobs } from '../../src/jobs.ts';
-import { openPostingQueue, type PostingContext } from '../../src/payments/posting/open-posting-queue.ts';
+import { openPostingQueue, type PostingContext } from '../../src/payments/posting/post-payments.ts';
 import { type JobQueue, startJobQueue } from '../../src/platform/jobs/queue.ts';
 import { createSettableClock, type SettableClock } from '../../src/platform/test-clock/settable-clock.ts';
 import { CREDENTIAL_CACHE, createAccessTokens } from '../../src/staff/auth/access-tokens.ts';

@@ -2,7 +2,7 @@ import type { Config, Context } from '../../core/context.ts';
 import type { Log } from '../../core/log.ts';
 import { importNotifications } from '../../payments/notifications/receive-notification.ts';
 import { insertRejectedOnce } from '../../payments/notifications/store.ts';
-import type { PostingContext } from '../../payments/posting/open-posting-queue.ts';
+import type { PostingContext } from '../../payments/posting/post-payments.ts';
 import type { Notification } from '../../payments/posting/rules.ts';
 import { type Attempt, addJob } from '../../platform/jobs/queue.ts';
 import { ProviderApiError, type PulledPayment, type PullSource } from '../providers/provider.ts';

@@ -7,7 +7,7 @@ import { referenceKey } from '../../core/values/reference.ts';
 import { moveToRequestedAccount } from '../../payments/assign-payment.ts';
 import { receiveNotification } from '../../payments/notifications/receive-notification.ts';
 import { insertRejected } from '../../payments/notifications/store.ts';
-import type { PostingContext } from '../../payments/posting/open-posting-queue.ts';
+import type { PostingContext } from '../../payments/posting/post-payments.ts';
 import { providerActor } from '../../payments/rules.ts';
 import type { RequestAnswer } from '../providers/provider.ts';
 import { REQUEST_PROVIDER } from '../providers/registry.ts';

@@ -6,7 +6,7 @@ import { Envelope, ListEnvelope, ok } from '../../core/http/envelope.ts';
 import { notFound } from '../../core/http/errors.ts';
 import { IdParams } from '../../core/http/fields.ts';
 import { repeatable } from '../../core/http/idempotency.ts';
-import type { PostingContext } from '../../payments/posting/open-posting-queue.ts';
+import type { PostingContext } from '../../payments/posting/post-payments.ts';
 import { answerRoute } from '../providers/inbound.ts';
 import { REQUEST_PROVIDER } from '../providers/registry.ts';
 import { receiveAnswer } from './receive-answer.ts';

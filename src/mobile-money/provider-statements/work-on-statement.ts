@@ -9,7 +9,7 @@ import type { Log } from '../../core/log.ts';
 import { compareDates, type PlainDate } from '../../core/values/dates.ts';
 import { referenceKey } from '../../core/values/reference.ts';
 import { importNotifications } from '../../payments/notifications/receive-notification.ts';
-import type { PostingContext } from '../../payments/posting/open-posting-queue.ts';
+import type { PostingContext } from '../../payments/posting/post-payments.ts';
 import type { Notification } from '../../payments/posting/rules.ts';
 import { methodCodeOf } from '../../payments/provider-name-rules.ts';
 import { createBatch } from '../../payments/reconciliations/reconcile.ts';

@@ -5,7 +5,7 @@ import type { Log } from '../../core/log.ts';
 import { validatePayment } from '../../payments/matching/validate-payment.ts';
 import { receiveNotification } from '../../payments/notifications/receive-notification.ts';
 import { insertRejected, insertRejectedOnce } from '../../payments/notifications/store.ts';
-import type { PostingContext } from '../../payments/posting/open-posting-queue.ts';
+import type { PostingContext } from '../../payments/posting/post-payments.ts';
 import { acceptBytes, answer, bytesOf, optionsOf, storable } from './inbound.ts';
 import type { PaymentProvider, SentPayment } from './provider.ts';
 import { PROVIDERS } from './registry.ts';

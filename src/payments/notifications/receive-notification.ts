@@ -1,6 +1,6 @@
 import { AppError, unavailable } from '../../core/http/errors.ts';
 import type { Log } from '../../core/log.ts';
-import type { PostingContext } from '../posting/open-posting-queue.ts';
+import type { PostingContext } from '../posting/post-payments.ts';
 import type { Notification } from '../posting/rules.ts';
 import type { NotificationResult, Refusal } from '../rules.ts';
 import { notificationToPost } from './rules.ts';

@@ -1,5 +1,5 @@
 import type { Log } from '../../core/log.ts';
-import { isMissed, type PostingContext } from '../posting/open-posting-queue.ts';
+import { isMissed, type PostingContext } from '../posting/post-payments.ts';
 import type { NotificationRow } from '../rules.ts';
 import { messageOf } from './receive-notification.ts';
 import { storedToPost } from './reprocess-notifications.ts';

@@ -6,7 +6,7 @@ import { type IdempotencyKey, type KeptAnswer, keyOfItem } from '../../core/http
 import type { PaymentRow } from '../rules.ts';
 import type { NewPayment } from '../schema.ts';
 import { manualPaymentToPost } from './manual-payment-rules.ts';
-import type { PostingContext } from './open-posting-queue.ts';
+import type { PostingContext } from './post-payments.ts';
 import type { KeepAnswer } from './rules.ts';
 import type { PaymentWarning } from './warning-rules.ts';
 
