@@ -10,7 +10,7 @@ import { inTransaction } from '../core/database/transactions.ts';
 import { invalidField, notFound } from '../core/http/errors.ts';
 import { externalFieldsOf } from '../core/http/external-ids.ts';
 import type { PlainDate } from '../core/values/dates.ts';
-import { postAll } from './ledger/commands.ts';
+import { post } from './ledger/commands.ts';
 import type { AccountRow } from './ledger/rules.ts';
 import { termColumns, termsOfRuns } from './schedule/rules.ts';
 import type { NewAccount } from './schema.ts';
@@ -86,21 +86,19 @@ async function openAll(
       ],
     },
   }));
-  const opened = await postAll(
+  const opened = await post(
     tx,
     context,
     new Map(accounts.map((account) => [account.id, account])),
-    events,
+    ...events,
   );
-  const refusal = opened.refusals.find((one) => one !== undefined);
-  if (refusal) throw refusal;
   await insertStatusChanges(
     tx,
     accounts.map(({ id, status }) =>
       statusRow(actor, day, { account_id: id, from_status: null, to_status: status }),
     ),
   );
-  return accounts.map((account) => opened.accounts.get(account.id) ?? account);
+  return accounts.map((account) => opened.get(account.id) ?? account);
 }
 
 function openedEvent(account: AccountRow): NewEvent {

@@ -1,4 +1,4 @@
-import { postAll } from '../accounts/ledger/commands.ts';
+import { post } from '../accounts/ledger/commands.ts';
 import { auditRow, event } from '../changes/events/change-rules.ts';
 import { type Actor, type Context, readAmount } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
@@ -104,11 +104,11 @@ export async function correctAmount(
         { id: account.id },
       ),
     });
-    const { refusals } = await postAll(tx, context, new Map([[account.id, account]]), [
-      reversalOf(payment, actor, reason),
-      { ...recorded, rows: { ...recorded.rows, changes: [...(recorded.rows?.changes ?? []), change] } },
-    ]);
-    for (const refused of refusals) if (refused) throw refused;
+    const changes = [...(recorded.rows?.changes ?? []), change];
+    await post(tx, context, new Map([[account.id, account]]), reversalOf(payment, actor, reason), {
+      ...recorded,
+      rows: { ...recorded.rows, changes },
+    });
     return { done: corrected };
   });
 }
