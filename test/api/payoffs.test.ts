@@ -64,6 +64,7 @@ async function change(id: number, body: object): Promise<Data> {
 
 const kindsOf = async (id: number) => (await changesOf(id)).map(({ kind }) => kind);
 
+const OFFER = { discountBasisPoints: 1_000, minDues: 1 };
 const PAID_OFF = { status: 'completed', total: 900, paid: 900, balance: 0, credit: 0, planVersion: 1 };
 
 describe('what a pay plan offers', () => {
@@ -282,6 +283,34 @@ describe('a quote', () => {
     expect(await accountNow(service, id)).toMatchObject({ status: 'completed', total: 910, credit: 0 });
     expect(await quote(id)).toMatchObject({ earlyPayoff: null, noEarlyPayoff: 'status' });
   });
+
+  it.each([
+    // Money before the day, and on it.
+    { date: DAY, paid: { '2026-10-20': 300 }, amount: 640, total: 940 },
+    { date: DAY, paid: { '2026-10-20': 300, [DAY]: 200 }, amount: 439, total: 1_000 },
+    { date: '2026-10-26', paid: { '2026-10-20': 300 }, amount: 630, total: 930 },
+    { date: '2026-10-26', paid: { '2026-10-20': 300 }, amount: 629, total: 1_000 },
+    // A payoff of the latest day with money, whose discount depends on what was paid before it.
+    { date: '2026-10-25', paid: { '2026-10-27': 300 }, amount: 667, total: 967, credit: 0 },
+    { date: '2026-10-25', paid: { '2026-10-27': 300 }, amount: 670, total: 967, credit: 3 },
+    { date: '2026-10-25', paid: { '2026-10-27': 300 }, amount: 666, total: 1_000 },
+    { date: '2026-10-25', paid: { '2026-10-27': 300 }, amount: 1_000, total: 1_000, credit: 300 },
+  ])(
+    'of $amount on $date has the account after this payment, if it has paid $paid',
+    async ({ date, paid, amount, total, credit = 0 }) => {
+      const { id } = await account({ earlyPayoff: OFFER }, { activationDate: '2026-10-05' });
+      for (const [paymentDate, sum] of Object.entries(paid)) await pay(service, id, sum, { paymentDate });
+      const made = await quote(id, `?date=${date}&amount=${amount}`);
+      await pay(service, id, amount, { paymentDate: date });
+      const after = await accountNow(service, id);
+      expect(after).toMatchObject({ total, credit });
+      expect(made.payment).toMatchObject({
+        ...{ balance: after.balance, credit, nextDueDate: after.nextDueDate, paidUntil: after.paidUntil },
+        completes: after.status === 'completed',
+      });
+      if ('2026-10-27' in paid) expect(made).toMatchObject({ noEarlyPayoff: 'later_entries' });
+    },
+  );
 
   it('says why an account has no early payoff', async () => {
     const { id: without } = await account({ earlyPayoff: null });

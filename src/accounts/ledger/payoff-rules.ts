@@ -7,10 +7,10 @@ import {
   factsAfterUndo,
   isReopened,
   type LockedAccount,
-  type PayoffFacts,
   type PlanMove,
   payoffEarned,
   payoffUndone,
+  withMoney,
 } from '../payoffs/posting-rules.ts';
 import { type StatusHistory, statusBeforeCompletion } from '../status/paid-amount-rules.ts';
 import type { AccountBooks } from './money-on-account-rules.ts';
@@ -53,7 +53,7 @@ export function postWithPayoffs(running: RunningBooks, event: MoneyEvent): AppEr
     const facts = running.payoffs.get(accountId);
     if (!facts || (movement.kind !== 'money_in' && movement.kind !== 'credit_out')) continue;
     const amountMinor = movement.kind === 'money_in' ? movement.amountMinor : -movement.amountMinor;
-    const now = withMoney(facts, event, amountMinor);
+    const now = withMoney(facts, event.valueDate, amountMinor);
     const { account, paidMinor } = present(running, accountId);
     const { actor } = event;
     const payoff = amountMinor > 0n ? payoffEarned(account, now, { actor, paidMinor }) : undefined;
@@ -71,14 +71,14 @@ export function postWithPayoffs(running: RunningBooks, event: MoneyEvent): AppEr
 export function booksToPay(
   running: RunningBooks,
   accountId: number,
-  { actor, amountMinor, ...payment }: Pick<MoneyEvent, 'actor' | 'valueDate'> & { amountMinor: Minor },
+  { actor, amountMinor, valueDate }: Pick<MoneyEvent, 'actor' | 'valueDate'> & { amountMinor: Minor },
 ): AccountBooks | undefined {
   const books = runningBooksOf(running, accountId);
   const account = running.accounts.get(accountId);
   const facts = running.payoffs.get(accountId);
   if (!books || !account || !facts) return books;
   const { paidMinor, totalMinor } = books;
-  const payoff = payoffEarned(account, withMoney(facts, payment, amountMinor), { actor, paidMinor });
+  const payoff = payoffEarned(account, withMoney(facts, valueDate, amountMinor), { actor, paidMinor });
   return payoff ? { ...books, totalMinor: totalMinor + payoff.byMinor } : books;
 }
 
@@ -106,16 +106,6 @@ export function closePayoffs(running: RunningBooks, histories: ReadonlyMap<numbe
     const payoff = payoffEarned(undone, factsAfterUndo(facts, moves), { actor, paidMinor, status });
     if (payoff) postMoves(running, actor, payoff.day, [payoff]);
   }
-}
-
-/** The money without that of reversed payments, which was not read. */
-function withMoney(
-  facts: PayoffFacts,
-  { valueDate }: Pick<MoneyEvent, 'valueDate'>,
-  amountMinor: Minor,
-): PayoffFacts {
-  const sumMinor = (facts.money.get(valueDate) ?? 0n) + amountMinor;
-  return { ...facts, money: new Map(facts.money).set(valueDate, sumMinor) };
 }
 
 function present(running: RunningBooks, accountId: number) {

@@ -152,9 +152,33 @@ export function payoffShown(
   return { amountMinor, discountMinor, until: facts.offer.until, unpaidDues };
 }
 
+/** The facts with the money of a payment or credit move. */
+export function withMoney<Facts extends Pick<PayoffFacts, 'money'>>(
+  facts: Facts,
+  valueDate: PlainDate,
+  amountMinor: Minor,
+): Facts {
+  const sumMinor = (facts.money.get(valueDate) ?? 0n) + amountMinor;
+  return { ...facts, money: new Map(facts.money).set(valueDate, sumMinor) };
+}
+
 /**
- * The payoff that new money has earned: on the latest day with money, which can be later than that of the new money. Undefined if it has
+ * The discount that new money has earned: on the latest day with money, which can be later than that of the new money. It is 0 if it has
  * earned none.
+ * @param facts - with the new money.
+ */
+export function discountEarned(
+  account: AccountRow,
+  facts: OfferFacts,
+  status: AccountStatus,
+): { day: PlainDate; discountMinor: Minor } {
+  const day = [...facts.money.keys()].reduce(later);
+  const { situation, paidMinor } = situationOn(account, facts, day);
+  return { day, discountMinor: earnedPayoff(facts.offer, { ...situation, status }, { day, paidMinor }) };
+}
+
+/**
+ * The payoff that new money has earned. Undefined if it has earned none.
  * @param facts - with the new money.
  * @param status - that of an account that the transaction reopens. Default: the status of the account.
  */
@@ -163,11 +187,8 @@ export function payoffEarned(
   { offer, money, latestChange, ...facts }: PayoffFacts,
   { actor, paidMinor, status = account.status }: { actor: Actor; paidMinor: Minor; status?: AccountStatus },
 ): PlanMove | undefined {
-  const days = [...money.keys()];
-  if (!offer || facts.inEffect || days.length === 0) return undefined;
-  const day = days.reduce(later);
-  const { situation, paidMinor: upToDayMinor } = situationOn(account, { money, latestChange }, day);
-  const discountMinor = earnedPayoff(offer, { ...situation, status }, { day, paidMinor: upToDayMinor });
+  if (!offer || facts.inEffect || money.size === 0) return undefined;
+  const { day, discountMinor } = discountEarned(account, { offer, money, latestChange }, status);
   if (discountMinor === 0n) return undefined;
   const { basisPoints: discountBasisPoints, until, minDues, roundingMinor } = offer;
   return loweredPrice(account, discountMinor, {

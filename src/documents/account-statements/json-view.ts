@@ -1,6 +1,11 @@
 import { formatAccountNumber } from '../../accounts/account-number-rules.ts';
 import { type AccountRow, booksOf } from '../../accounts/ledger/rules.ts';
-import { type OfferFacts, payoffShown } from '../../accounts/payoffs/posting-rules.ts';
+import {
+  discountEarned,
+  type OfferFacts,
+  payoffShown,
+  withMoney,
+} from '../../accounts/payoffs/posting-rules.ts';
 import {
   hasEqualInstalments,
   rhythmOf,
@@ -144,10 +149,11 @@ export function quoteAccount(
   const onDate = { ...account, status: statusOn(status, account.activation_date, date) };
   const payoff = payoffShown(onDate, offer, date);
   const isOffered = typeof payoff !== 'string';
-  const quote = quoteOf(
-    { ...quoted, ...(isOffered && { discountMinor: payoff.discountMinor }) },
-    { date, amountMinor },
-  );
+  const earned =
+    offer && amountMinor !== null
+      ? discountEarned(onDate, withMoney(offer, date, amountMinor), onDate.status)
+      : undefined;
+  const quote = quoteOf({ ...quoted, ...earned }, { date, amountMinor });
   const why = explainDebt(quoted, quote, date);
   const amount = (minor: Minor) => amountOf(minor, currency);
   return {

@@ -18,7 +18,7 @@ interface QuotedAccount {
   terms: Terms;
   status: AccountStatus;
   paidMinor: Minor;
-  /** The discount for an early payoff on the date of the quote. Absent if none is offered. */
+  /** The discount for an early payoff that a payment of the amount earns. Absent if it earns none. */
   discountMinor?: Minor;
 }
 
@@ -72,8 +72,7 @@ export function quoteOf(
 
   function quotedPayment(amount: Minor): QuotedPayment {
     const paid = paidMinor + amount;
-    const isPayoff = discountMinor > 0n && paid >= total - discountMinor;
-    const agreed = isPayoff ? withLowerPrice(terms, discountMinor) : terms;
+    const agreed = discountMinor > 0n ? withLowerPrice(terms, discountMinor) : terms;
     const price = totalOf(agreed);
     const owed = (isSaleUndone ? 0n : price) - paid;
     return {

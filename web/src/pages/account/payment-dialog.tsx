@@ -36,7 +36,7 @@ export function PaymentDialog({ account, ofToday, isPayoff, onClose }: PaymentDi
   // A chosen amount follows the date until the user types another one.
   const [chosen, setChosen] = useState<Suggestion | undefined>(isPayoff ? 'all' : undefined);
   const [typed, setTyped] = useState('');
-  const amount = chosen ? (amounts?.[chosen] ?? '') : typed;
+  const amount = chosen ? amounts?.[chosen] || '' : typed;
   const { found, confirm, bodyOf } = useConfirmation(record);
   return (
     <FormDialog
@@ -116,7 +116,8 @@ function useAmounts(ofToday: Schemas['Quote'], date: string): Amounts | undefine
     quote && {
       due: quote.amountDue,
       next: quote.nextDueAmount ?? 0,
-      all: quote.earlyPayoff?.amount ?? quote.settlement,
+      // With later money, a payment can earn the payoff of another day.
+      all: quote.noEarlyPayoff === 'later_entries' ? 0 : (quote.earlyPayoff?.amount ?? quote.settlement),
     }
   );
 }
