@@ -19,10 +19,13 @@ import {
   statementsOf,
   useInstance,
   useService,
+  waitingForLock,
+  whileHolding,
   wrongFields,
 } from '../support/harness.ts';
 import type { Answer } from '../support/http.ts';
 import { useQueuedJobs } from '../support/queued-jobs.ts';
+import { eventually } from '../support/waiting.ts';
 
 const DAY = '2026-11-02' as PlainDate;
 const NEXT_DAY = '2026-11-03' as PlainDate;
@@ -58,7 +61,8 @@ const post = (path: string, body?: object, options = {}) =>
   service.call('POST', `${PATH}${path}`, body, options);
 const now = (id: number): Promise<Data> => dataOf(service.call('GET', `${PATH}/${id}`));
 const confirm = (id: number) => post(`/${id}/confirm`);
-const cancel = (id: number) => post(`/${id}/cancel`);
+const discard = (id: number) => post(`/${id}/discard`);
+const stop = (id: number) => post(`/${id}/stop`);
 const undo = (id: number) => post(`/${id}/undo`, { reason: 'The wrong region' });
 const accountsOf = (id: number, query = ''): Promise<Data[]> =>
   dataOf(service.call('GET', `${PATH}/${id}/accounts?sort=accountId:asc${query}`));
@@ -87,6 +91,40 @@ async function failAt(
     when (new.account_id = ${sql.lit(accountId)}) execute function fail_for_test()`.execute(db);
   return () => sql`drop trigger fail_for_test on ${sql.table(table)}`.execute(db);
 }
+
+const WAIT_LOCK = 72_000;
+
+/** Makes the write of an account wait in its transaction until `work` releases it. */
+async function whileWaitingAt(
+  table: 'plan_changes' | 'bulk_deferral_accounts',
+  write: 'insert' | 'update',
+  accountId: number,
+  work: (holder: Holder) => Promise<unknown>,
+): Promise<void> {
+  const { db } = service.context;
+  await sql`
+    create or replace function wait_for_test() returns trigger language plpgsql as $$ begin
+      perform pg_advisory_xact_lock(${sql.lit(WAIT_LOCK)}); return new; end $$`.execute(db);
+  await sql`create trigger wait_for_test before ${sql.raw(write)} on ${sql.table(table)} for each row
+    when (new.account_id = ${sql.lit(accountId)}) execute function wait_for_test()`.execute(db);
+  await whileHeld(`select pg_advisory_xact_lock(${WAIT_LOCK})`, work);
+  await sql`drop trigger wait_for_test on ${sql.table(table)}`.execute(db);
+}
+
+interface Holder {
+  /** Waits until this many statements wait for a lock. */
+  untilAwaited(count: number): Promise<void>;
+  release(): Promise<unknown>;
+}
+
+/** Does the work while another transaction holds a lock. @param take - the statement that takes the lock. */
+const whileHeld = (take: string, work: (holder: Holder) => Promise<unknown>) =>
+  whileHolding(service, take, (client) =>
+    work({
+      untilAwaited: (count) => eventually(() => waitingForLock(client)).toHaveLength(count),
+      release: () => client.query('rollback'),
+    }),
+  );
 
 const failAtChange = (accountId: number) => failAt('plan_changes', 'insert', accountId);
 
@@ -150,7 +188,7 @@ describe('the preview of a bulk deferral', () => {
       { accountId: ids[2], state: 'waiting' },
     ]);
     const [listed] = await dataOf(service.call('GET', `${PATH}?sort=id:desc&limit=1`));
-    const { counts: _counts, problems: _problems, filter: _filter, ...inList } = shown;
+    const { counts: _1, problems: _2, filter: _3, restructuredCount: _4, ...inList } = shown;
     expect(listed).toEqual(inList);
   });
 
@@ -220,6 +258,20 @@ describe('the preview of a bulk deferral', () => {
       third,
     ]);
     expect(await selected({ paid: { gt: 0 }, nextDueDate: { gt: DAY } })).toEqual([second]);
+  });
+
+  it('counts the accounts that were deferred within 30 days, unless the deferral was undone', async () => {
+    setToday(service, '2026-10-02');
+    const { filter, ids } = await region(4);
+    const [earlier = 0, recent = 0, undone = 0] = ids;
+    const deferral = { kind: 'deferral', from: '2026-11-09', periods: 1 };
+    await change(earlier, deferral);
+    setToday(service, '2026-10-03');
+    await change(recent, deferral);
+    await change(undone, deferral);
+    await change(undone, { kind: 'undo' });
+    setToday(service, DAY);
+    expect(await preview(filter)).toMatchObject({ deferrableCount: 4, restructuredCount: 1 });
   });
 
   it('keeps its accounts, also if others match the filter later', async () => {
@@ -652,12 +704,23 @@ describe('the undo of a bulk deferral', () => {
   });
 });
 
-describe('a cancelled bulk deferral', () => {
-  it('that was a preview is expired, and names who cancelled it', async () => {
+/** The statuses of calls that all wait for the bulk deferral before one of them gets it. */
+async function atOnce(id: number, calls: ((id: number) => Promise<Answer>)[]): Promise<number[]> {
+  let answers: Promise<Answer>[] = [];
+  await whileHeld(`select from bulk_deferrals where id = ${id} for update`, async (held) => {
+    answers = calls.map((call) => call(id));
+    await held.untilAwaited(calls.length);
+  });
+  return (await Promise.all(answers)).map(({ status }) => status);
+}
+
+describe('a discarded preview', () => {
+  it('is expired, and names who discarded it', async () => {
     const { filter, ids } = await region(2);
     const { id } = await preview(filter);
     const finance = await service.tokenOf('finance');
-    expect(await dataOf(post(`/${id}/cancel`, undefined, { token: finance }))).toMatchObject({
+    const discarded = await dataOf(post(`/${id}/discard`, undefined, { token: finance }));
+    expect(discarded).toMatchObject({
       ...{ status: 'expired', allowedMoves: [], startedAt: null, endedAt: expect.any(String) },
       ...{
         selectedCount: 2,
@@ -669,29 +732,94 @@ describe('a cancelled bulk deferral', () => {
     });
     expect(await accountsOf(id)).toEqual([]);
     expect((await confirm(id)).status).toBe(400);
-    expect((await cancel(id)).status).toBe(400);
-    expect((await cancel(999_999)).status).toBe(404);
+    expect(await dataOf(discard(id))).toEqual(discarded);
+    expect((await stop(id)).status).toBe(409);
+    expect((await discard(999_999)).status).toBe(404);
     expect(await versionsOf(ids)).toEqual([0, 0]);
   });
 
-  it('whose preview is not complete is not computed any more', async () => {
+  it('that is not complete is not computed any more', async () => {
     const { filter } = await region(1);
     const { id } = await dataOf(post('', { ...DEFERRAL, filter }), 201);
-    await dataOf(cancel(id));
+    await dataOf(discard(id));
     await runQueue();
     expect(await now(id)).toMatchObject({ status: 'expired', deferrableCount: null });
   });
 
-  it('that is running keeps the accounts that it has deferred, which can be undone, and skips the others', async () => {
+  it('has no accounts, also if a step of its job is at work', async () => {
+    const { filter, ids } = await region(3);
+    const { id } = await dataOf(post('', { ...DEFERRAL, filter }), 201);
+    const { context, parts } = service;
+    await whileWaitingAt('bulk_deferral_accounts', 'update', ids[1] ?? 0, async (held) => {
+      const step = workOnBulkDeferral(context, parts.log, id, SILENT);
+      await held.untilAwaited(1);
+      const discarding = discard(id);
+      await held.untilAwaited(2); // The discard waits for the accounts of the step.
+      await held.release();
+      expect((await discarding).status).toBe(200);
+      await step;
+    });
+    expect(await now(id)).toMatchObject({ status: 'expired', counts: { selected: 0, waiting: 0 } });
+    expect(await accountsOf(id)).toEqual([]);
+  });
+
+  it('is discarded by an API key that may change plans, and by no other one', async () => {
+    const { filter } = await region(1);
+    const { id } = await preview(filter);
+    const { key: reader } = await newApiKey(service, ['accounts:read']);
+    expect((await post(`/${id}/discard`, undefined, { token: reader })).status).toBe(403);
+    expect((await post(`/${id}/stop`, undefined, { token: reader })).status).toBe(403);
+    const { key: token } = await newApiKey(service, 'finance', { name: 'Harvest app' });
+    await dataOf(post(`/${id}/discard`, undefined, { token }));
+    expect(await now(id)).toMatchObject({ status: 'expired', actor: 'api key Harvest app' });
+  });
+
+  it('is discarded or confirmed, never both', async () => {
+    const { filter, ids } = await region(1);
+    const { id } = await preview(filter);
+    const [discarded, confirmed, again] = await atOnce(id, [discard, confirm, discard]);
+    await runQueue();
+    const { status } = await now(id);
+    if (status === 'expired') expect([discarded, confirmed, again]).toEqual([200, 400, 200]);
+    else expect([status, discarded, confirmed, again]).toEqual(['done', 409, 200, 409]);
+    expect(await versionsOf(ids)).toEqual([status === 'done' ? 1 : 0]);
+  });
+
+  it('that was confirmed meanwhile is not discarded, and the answer says so', async () => {
+    const { filter, ids } = await region(1);
+    const { id } = await preview(filter);
+    await dataOf(confirm(id));
+    const refused = await discard(id);
+    expect([refused.status, refused.body.error]).toMatchObject([
+      409,
+      {
+        message: 'The preview cannot be discarded any more: the bulk deferral is running.',
+        details: { from: 'running', to: 'expired', allowed: ['done'] },
+      },
+    ]);
+    await runQueue();
+    expect((await discard(id)).status).toBe(409);
+    expect(await versionsOf(ids)).toEqual([1]);
+  });
+});
+
+describe('a stopped bulk deferral', () => {
+  const auditOf = (id: number): Promise<Data[]> =>
+    dataOf(service.call('GET', `/audit?filter[resource]=bulk_deferral&filter[resourceId]=${id}&sort=id:asc`));
+
+  it('keeps the accounts that it has deferred, which can be undone, and skips the others', async () => {
     const { filter, ids } = await region(5);
     const { id } = await preview(filter);
+    expect((await stop(id)).status).toBe(409);
     const repair = await failAtChange(ids[2] ?? 0);
     await dataOf(confirm(id));
     await expect(runQueue()).rejects.toThrow('the process ended');
     await repair();
     const running = await now(id);
     expect(running).toMatchObject({ status: 'running', allowedMoves: ['done'] });
-    expect(await dataOf(cancel(id))).toMatchObject({
+    const { key: token } = await newApiKey(service, 'finance', { name: 'Field office' });
+    const stopped = await dataOf(post(`/${id}/stop`, undefined, { token }));
+    expect(stopped).toMatchObject({
       ...{
         status: 'done',
         allowedMoves: ['undoing'],
@@ -701,32 +829,94 @@ describe('a cancelled bulk deferral', () => {
       counts: { waiting: 0, deferred: 2, skipped: 3 },
       problems: [{ state: 'skipped', code: 'stopped', count: 3, accountIds: ids.slice(2) }],
     });
+    expect((await auditOf(id)).at(-1)).toMatchObject({
+      ...{ action: 'bulk_deferral.stop', actor: 'api key Field office' },
+      after: { changedCount: 2, skippedCount: 3 },
+    });
     await runQueue();
     expect(await versionsOf(ids)).toEqual([1, 1, 0, 0, 0]);
-    expect((await cancel(id)).status).toBe(400);
+    const { problems: _, ...rest } = await dataOf(stop(id));
+    expect(stopped).toMatchObject(rest);
+    expect((await discard(id)).status).toBe(409);
     await dataOf(undo(id));
-    expect((await cancel(id)).status).toBe(400);
+    expect((await stop(id)).status).toBe(409);
     await runQueue();
     expect(await now(id)).toMatchObject({ status: 'undone', counts: { undone: 2, skipped: 3 } });
+    expect((await stop(id)).status).toBe(409);
     expect(await versionsOf(ids)).toEqual([2, 2, 0, 0, 0]);
+    expect((await stop(999_999)).status).toBe(404);
   });
 
-  it('that is running skips each account, or has deferred it', async () => {
-    const { filter, ids } = await region(12);
+  it('is deferred once more by the same filter, whose preview counts these accounts, unless it leaves them out', async () => {
+    const { filter, ids } = await region(3);
+    const { id } = await preview(filter);
+    const repair = await failAtChange(ids[2] ?? 0);
+    await dataOf(confirm(id));
+    await expect(runQueue()).rejects.toThrow('the process ended');
+    await repair();
+    expect(await dataOf(stop(id))).toMatchObject({ counts: { deferred: 2 }, restructuredCount: null });
+    await runQueue();
+    expect(await preview(filter)).toMatchObject({ deferrableCount: 3, restructuredCount: 2 });
+    const rest = await preview({ ...filter, restructuredDate: { isnull: true } });
+    expect(rest).toMatchObject({ deferrableCount: 1, restructuredCount: 0 });
+  });
+
+  it('has all its accounts deferred or skipped after a step that was reading them', async () => {
+    const { filter, ids } = await region(7);
     const { id } = await preview(filter);
     await dataOf(confirm(id));
     const { context, parts } = service;
-    const [stopped] = await Promise.all([
-      cancel(id),
-      ...[1, 2].map(() => workOnBulkDeferral(context, parts.log, id, SILENT)),
-    ]);
-    const { status, counts } = await now(id);
-    expect([status, counts.waiting, counts.deferred + counts.skipped]).toEqual(['done', 0, 12]);
-    if (stopped.status === 200) expect(stopped.body.data.counts).toEqual(counts);
-    else expect([stopped.status, counts.skipped]).toEqual([400, 0]);
-    const states = (await accountsOf(id)).map(({ state }) => (state === 'deferred' ? 1 : 0));
-    expect(await versionsOf(ids)).toEqual(states);
+    await whileHeld(`select from accounts where id = ${ids[0]} for update`, async (held) => {
+      const step = workOnBulkDeferral(context, parts.log, id, SILENT);
+      await held.untilAwaited(1); // The step has chosen its accounts, and has not locked them.
+      await dataOf(stop(id));
+      await held.release();
+      await step;
+    });
+    expect((await now(id)).counts).toMatchObject({ waiting: 0, deferred: 0, skipped: 7 });
+    expect(await versionsOf(ids)).toEqual(Array(7).fill(0));
     await expectBooksToBalance(context);
+  });
+
+  it('keeps the accounts of the step that is at work, and publishes its end after their changes', async () => {
+    const { filter, ids } = await region(7);
+    const { id } = await preview(filter);
+    await dataOf(confirm(id));
+    const start = (await dataOf(service.call('GET', '/events?from=latest'))).after;
+    const { context, parts } = service;
+    const ending = new AbortController();
+    await whileWaitingAt('plan_changes', 'insert', ids[1] ?? 0, async (held) => {
+      const { signal } = ending;
+      const step = workOnBulkDeferral(context, parts.log, id, { ...SILENT, signal });
+      await held.untilAwaited(1);
+      ending.abort(); // No further step, which could have its accounts before they are skipped.
+      const stopping = stop(id);
+      await held.untilAwaited(2);
+      await held.release();
+      expect((await dataOf(stopping)).counts).toMatchObject({ waiting: 0, deferred: 5, skipped: 2 });
+      await step;
+    });
+    expect((await now(id)).counts).toMatchObject({ waiting: 0, deferred: 5, skipped: 2 });
+    expect(await versionsOf(ids)).toEqual([1, 1, 1, 1, 1, 0, 0]);
+    const { events } = await dataOf(service.call('GET', `/events?after=${start}&limit=1000`));
+    const types = events
+      .map(({ type }: Data) => type)
+      .filter((type: string) => /^bulk_deferral|plan_changed/.test(type));
+    expect(types).toEqual([...Array(5).fill('account.plan_changed'), 'bulk_deferral.ended']);
+    await expectBooksToBalance(context);
+  });
+
+  it('ends once by concurrent calls', async () => {
+    const { filter } = await region(2);
+    const { id } = await preview(filter);
+    await dataOf(confirm(id));
+    expect(await atOnce(id, [stop, stop])).toEqual([200, 200]);
+    expect((await auditOf(id)).map(({ action }) => action)).toEqual([
+      'bulk_deferral.start',
+      'bulk_deferral.stop',
+    ]);
+    await runQueue();
+    expect(await now(id)).toMatchObject({ status: 'done', counts: { deferred: 0, skipped: 2 } });
   });
 });
 
@@ -753,7 +943,7 @@ describe('above the approval limit', () => {
       ...{ action: 'start_bulk_deferral', amount: 2 * TOTAL, bulkDeferralId: id, reason: DEFERRAL.reason },
     });
     expect((await ask(id)).status).toBe(409);
-    expect((await ask(id, 'cancel')).status).toBe(409);
+    expect((await ask(id, 'discard')).status).toBe(409);
     await runQueue();
     expect(await now(id)).toMatchObject({ status: 'draft', allowedMoves: [], pendingApprovalId: request.id });
     expect(await versionsOf(ids)).toEqual([0, 0]);

@@ -370,7 +370,7 @@ describe('a change publishes', () => {
     const prepare = () => post('/plan-changes/bulk-deferrals', { ...body, reason: 'private remark' });
     const discarded = await prepare();
     await publishes([['bulk_deferral.discarded', {}]], () =>
-      post(`/plan-changes/bulk-deferrals/${discarded.id}/cancel`),
+      post(`/plan-changes/bulk-deferrals/${discarded.id}/discard`),
     );
     const { id } = await prepare();
     const path = `/plan-changes/bulk-deferrals/${id}`;

@@ -20,7 +20,7 @@ const UPLOAD = 'POST /api/reconciliations/statements';
 const LONG_PAYLOAD = `${PAYLOAD}<script>attack()</script><a href="javascript:attack()">open</a>`;
 /** Not filled, because they end something, change the session, take a body of a provider, or need more than their example. */
 const NOT_FILLED =
-  /auth|cancel$|cash\/|clock|credit|months|approvals|payment-requests|status-queries|imports\/|webhooks|statements\/|revoke|rotate|DELETE|unassign|unmatched|resolve|receipt|\/test$|\/resend$/;
+  /auth|cash\/|clock|credit|discard$|months|approvals|payment-requests|status-queries|imports\/|webhooks|statements\/|revoke|rotate|DELETE|unassign|unmatched|resolve|receipt|\/stop$|\/test$|\/resend$/;
 /** The story creates the resource with id 1 of each. */
 const PAGE_SOURCE = readFileSync(join(ROOT, 'web/src/pages/index.ts'), 'utf8');
 const PAGES = [...PAGE_SOURCE.matchAll(/path: '([^']+)',\s+permission: '([^']+)'/g)].map(

@@ -106,6 +106,29 @@ describe.skipIf(!HAS_BROWSER)('an early payoff', () => {
     await page.locator('dialog').getByRole('button', { name: 'Pay off: KES 22,800.00' }).waitFor();
   });
 
+  it('is not suggested for a day before other money, because it can be that of the day of this money', async () => {
+    const { id: payplanId } = await console.call('POST', '/payplans', {
+      ...{ name: 'Later money', deposit: 0, instalmentAmount: 100, instalmentCount: 6, frequency: 'weekly' },
+      earlyPayoff: { discountBasisPoints: 1000 },
+    });
+    const { customerId } = await newAccount(console);
+    const account = { customerId, productId: 1, payplanId, activationDate: dayBefore(3) };
+    const { id } = await console.call('POST', '/accounts', account);
+    await console.call('POST', '/payments', {
+      ...{ accountId: id, amount: 100, paymentMethodId: 2, paymentDate: dayBefore(1) },
+    });
+    const page = await console.open(`/accounts/${id}`);
+    await page.getByRole('button', { name: 'Record payment' }).click();
+    const dialog = page.locator('dialog');
+    const payOff = dialog.getByRole('button', { name: 'Pay off: ' });
+    await payOff.click();
+    expect(await dialog.locator('[name=amount]').inputValue()).toBe('450');
+    await dialog.locator('[name=paymentDate]').fill(dayBefore(2));
+    await payOff.waitFor({ state: 'detached' });
+    expect(await dialog.locator('[name=amount]').inputValue()).toBe('');
+    await dialog.getByRole('button', { name: 'Next instalment: ' }).waitFor();
+  });
+
   it('that is not offered yet says why', async () => {
     const plan = { name: 'With deposit', deposit: 100, instalmentAmount: 100, instalmentCount: 6 };
     const { id: payplanId } = await console.call('POST', '/payplans', {

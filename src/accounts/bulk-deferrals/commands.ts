@@ -13,7 +13,7 @@ import { type ApprovableAction, requestApproval } from '../../staff/approvals/co
 import { alreadyPending, bulkDeferralIdOf, type DoneOrRequested } from '../../staff/approvals/rules.ts';
 import { findPendingApproval } from '../../staff/approvals/store.ts';
 import { checkFields } from '../plan-changes/request-rules.ts';
-import { checkMove, STOPPED } from './rules.ts';
+import { checkMove, isMoveLeft, STOPPED } from './rules.ts';
 import { FILTER_FIELDS, MAX_ACCOUNTS, type NewBulkDeferral } from './schema.ts';
 import {
   type BulkDeferralRow,
@@ -172,21 +172,17 @@ async function startWork(
 }
 
 /**
- * Ends a preview, and deletes its accounts; or stops a deferral: the accounts that it has deferred stay deferred, and can be undone, and
- * the others are skipped.
- * @throws AppError NOT_FOUND; VALIDATION_ERROR if there is nothing to cancel; DUPLICATE_ENTRY if a request for approval is pending.
+ * Ends a preview, and deletes its accounts. Does nothing if it has expired.
+ * @throws AppError NOT_FOUND; VALIDATION_ERROR with status 409 if the deferral has started; DUPLICATE_ENTRY if a request for approval is
+ * pending.
  */
-export function cancelBulkDeferral(context: Context, actor: Actor, id: number): Promise<void> {
+export function discardBulkDeferral(context: Context, actor: Actor, id: number): Promise<void> {
   return inTransaction(context.db, async (tx) => {
     const row = await getLocked(tx, id);
-    const isRunning = row.status === 'running';
-    checkMove(row.status, isRunning ? 'done' : 'expired');
+    if (!isMoveLeft(row.status, 'expired')) return;
     await checkNonePending(tx, actor, subjectOf(id));
-    if (isRunning) {
-      await skipWaitingAccounts(tx, id, STOPPED);
-      return endWork(tx, actor, row, 'done', 'bulk_deferral.stop');
-    }
-    await setEnded(tx, id, 'expired', { actor_user_id: actor.userId, api_key_id: actor.apiKey?.id ?? null });
+    const { userId: actor_user_id, apiKeyId: api_key_id } = callerOf(actor);
+    await setEnded(tx, id, 'expired', { actor_user_id, api_key_id });
     await deleteSelectedAccounts(tx, id);
     await audit(tx, actor, {
       action: 'bulk_deferral.discard',
@@ -196,6 +192,20 @@ export function cancelBulkDeferral(context: Context, actor: Actor, id: number): 
       after: { status: 'expired' },
       event: event('bulk_deferral.discarded', {}),
     });
+  });
+}
+
+/**
+ * Stops a deferral: the accounts that it has deferred remain deferred, and can be undone. The others are skipped. Does nothing if it has
+ * ended.
+ * @throws AppError NOT_FOUND; VALIDATION_ERROR with status 409 if the deferral has not started, or if it was undone.
+ */
+export function stopBulkDeferral(context: Context, actor: Actor, id: number): Promise<void> {
+  return inTransaction(context.db, async (tx) => {
+    const row = await getLocked(tx, id);
+    if (!isMoveLeft(row.status, 'done')) return;
+    await skipWaitingAccounts(tx, id, STOPPED);
+    await endWork(tx, actor, row, 'done', 'bulk_deferral.stop');
   });
 }
 

@@ -7,15 +7,21 @@ import { repeatable } from '../../core/http/idempotency.ts';
 import { Approval } from '../../staff/approvals/schema.ts';
 import { SENT_FOR_APPROVAL, sentForApproval } from '../../staff/approvals/view.ts';
 import { formatAccountNumber } from '../account-number-rules.ts';
-import { cancelBulkDeferral, prepareBulkDeferral, startBulkDeferral, undoBulkDeferral } from './commands.ts';
+import {
+  discardBulkDeferral,
+  prepareBulkDeferral,
+  startBulkDeferral,
+  stopBulkDeferral,
+  undoBulkDeferral,
+} from './commands.ts';
 import {
   BulkDeferral,
   BulkDeferralAccount,
   BulkDeferralWithProblems,
   bulkDeferralAccountList,
   bulkDeferralList,
-  CancelledParams,
   NewBulkDeferral,
+  PreviewParams,
   UndoBulkDeferral,
 } from './schema.ts';
 import { listBulkDeferrals, listSelectedAccounts } from './store.ts';
@@ -139,26 +145,51 @@ export function bulkDeferralRoutes(api: Api, context: Context): void {
   );
 
   api.post(
-    '/plan-changes/bulk-deferrals/:id/cancel',
+    '/plan-changes/bulk-deferrals/:id/discard',
     {
       config: { access: 'accounts:change-plan', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'], repeatable: true },
       schema: {
         tags: ['Accounts'],
-        operationId: 'cancelBulkDeferral',
-        summary: 'Discard a preview, or stop a deferral',
+        operationId: 'discardBulkDeferral',
+        summary: 'Discard a preview',
         description:
-          'A preview is `expired`, and its accounts are deleted. A deferral that is `running` is `done`: the accounts that it has deferred ' +
-          'stay deferred, and can be undone; the others are skipped with the problem `stopped`. While a request for approval is pending, ' +
-          'the requester withdraws it first.',
-        params: CancelledParams,
-        response: { 200: Envelope(BulkDeferralWithProblems, 'Bulk deferral cancelled.') },
+          'The preview is `expired`, and its accounts are deleted. If it is already expired, the answer is the same. If the deferral has been ' +
+          'confirmed, the answer is VALIDATION_ERROR with status 409, and nothing is done. A pending request for approval has to be ' +
+          'withdrawn or rejected first.',
+        params: PreviewParams,
+        response: { 200: Envelope(BulkDeferralWithProblems, 'Preview discarded.') },
       },
     },
     (request, reply) =>
       repeatable(context, request, reply, async (txContext) => {
         const actor = actorOf(request);
-        await cancelBulkDeferral(txContext, actor, request.params.id);
-        return ok(await showBulkDeferral(txContext, actor, request.params.id), 'Bulk deferral cancelled.');
+        await discardBulkDeferral(txContext, actor, request.params.id);
+        return ok(await showBulkDeferral(txContext, actor, request.params.id), 'Preview discarded.');
+      }),
+  );
+
+  api.post(
+    '/plan-changes/bulk-deferrals/:id/stop',
+    {
+      config: { access: 'accounts:change-plan', errors: ['NOT_FOUND'], repeatable: true },
+      schema: {
+        tags: ['Accounts'],
+        operationId: 'stopBulkDeferral',
+        summary: 'Stop a bulk deferral',
+        description:
+          'The deferral is `done`. The accounts that it has deferred remain deferred, and can be undone. The others are skipped with the ' +
+          'problem `stopped`. If it is already done, the answer is the same. If it was not confirmed, or is being undone, the answer is ' +
+          'VALIDATION_ERROR with status 409. A new bulk deferral with the same filter defers the deferred accounts once more: undo this one ' +
+          'first, or leave them out with `{"restructuredDate": {"isnull": true}}`.',
+        params: IdParams,
+        response: { 200: Envelope(BulkDeferralWithProblems, 'Bulk deferral stopped.') },
+      },
+    },
+    (request, reply) =>
+      repeatable(context, request, reply, async (txContext) => {
+        const actor = actorOf(request);
+        await stopBulkDeferral(txContext, actor, request.params.id);
+        return ok(await showBulkDeferral(txContext, actor, request.params.id), 'Bulk deferral stopped.');
       }),
   );
 

@@ -4,7 +4,7 @@ import type {
   BulkDeferralState,
   BulkDeferralStatus,
 } from '../../core/database/tables.ts';
-import { type AppError, illegalMove } from '../../core/http/errors.ts';
+import { AppError, illegalMove } from '../../core/http/errors.ts';
 
 export const BULK_DEFERRAL_MOVES = ['running', 'undoing', 'expired', 'done'] as const;
 type Move = (typeof BULK_DEFERRAL_MOVES)[number];
@@ -60,6 +60,22 @@ export function nextStatuses(
 export function checkMove(from: BulkDeferralStatus, to: Move): void {
   const allowed: readonly BulkDeferralStatus[] = STATUSES[from].next;
   if (!allowed.includes(to)) throw illegalMove('A bulk deferral', from, to, allowed);
+}
+
+/**
+ * Whether a user can still ask for the status. False if it was reached, by an earlier call or without one.
+ * @throws AppError VALIDATION_ERROR with status 409 if the work has gone another way since the user saw it.
+ */
+export function isMoveLeft(from: BulkDeferralStatus, to: 'expired' | 'done'): boolean {
+  if (from === to) return false;
+  const allowed: readonly BulkDeferralStatus[] = STATUSES[from].next;
+  if (allowed.includes(to)) return true;
+  const message =
+    to === 'expired'
+      ? `The preview cannot be discarded any more: the bulk deferral is ${from}.`
+      : `The bulk deferral cannot be stopped: it is ${from}.`;
+  const details = { from, to, allowed: [...allowed] };
+  throw new AppError('VALIDATION_ERROR', message, { status: 409, details });
 }
 
 /** Why an account was left out, as a code and as a text. */

@@ -30,6 +30,9 @@ export const FILTER_FIELDS = accountList.fields.filter(({ name }) => FILTERED.in
 
 export const MAX_ACCOUNTS = 20_000;
 
+/** For how long before a preview it counts earlier deferrals and revisions. */
+export const RESTRUCTURED_DAYS = 30;
+
 const { from, periods, days, reasonCode } = NewPlanChange.properties;
 
 export const BulkDeferralFilter = Type.Unsafe<BulkFilter>(
@@ -108,7 +111,7 @@ export const UndoBulkDeferral = Type.Object(
   { title: 'UndoBulkDeferral', examples: [{ reason: 'The wrong region' }] },
 );
 
-export const CancelledParams = Type.Object({ id: { ...Id, examples: [2] } });
+export const PreviewParams = Type.Object({ id: { ...Id, examples: [2] } });
 
 const Problem = Type.Object(
   {
@@ -158,11 +161,11 @@ const fields = {
   status: Choice('BulkDeferralStatus', BULK_DEFERRAL_STATUSES, {
     description:
       '`previewing`: a job computes what the deferral would do. `draft`: this can be confirmed until the end of the business day, else or if a user ' +
-      'cancels it, it is `expired`. `running` and `undoing`: a job changes one account after another.',
+      'discards it, it is `expired`. `running` and `undoing`: a job changes one account after another.',
   }),
   allowedMoves: Type.Array(Choice('BulkDeferralMove', BULK_DEFERRAL_MOVES), {
     description:
-      'What is possible now: `running` by `/confirm`, `undoing` by `/undo`, `expired` (of a preview) and `done` (of a deferral) by `/cancel`.',
+      'What is possible now: `running` by `/confirm`, `undoing` by `/undo`, `expired` by `/discard`, `done` by `/stop`.',
   }),
   from: DateText,
   periods: Nullable(Type.Integer()),
@@ -183,7 +186,7 @@ const fields = {
   approvalId: Nullable(Type.Integer({ description: 'The approved request for the last work.' })),
   createdBy: Type.String(),
   actor: Nullable(
-    Type.String({ description: 'Who confirmed, undid or approved the last work, or cancelled the preview.' }),
+    Type.String({ description: 'Who confirmed, undid or approved the last work, or discarded the preview.' }),
   ),
   undoReason: Nullable(Type.String()),
   failure: Nullable(Type.String({ description: 'Why the preview failed.' })),
@@ -221,6 +224,13 @@ export const BulkDeferralWithProblems = Type.Object(
     filter: Type.Any({
       description: 'As in the request. Callers without `customers:read` do not see `customerMetadata`.',
     }),
+    restructuredCount: Nullable(
+      Type.Integer({
+        description:
+          `Of a draft: how many of the accounts that can be deferred have a deferral or a revision of the last ${RESTRUCTURED_DAYS} days that is ` +
+          'not undone. They would be deferred once more. Otherwise null.',
+      }),
+    ),
     problems: Type.Array(
       Type.Object(
         {
@@ -241,6 +251,7 @@ export const BulkDeferralWithProblems = Type.Object(
         ...EXAMPLE,
         counts: { selected: 0, refused: 12, waiting: 800, deferred: 0, skipped: 0, undone: 0, notUndone: 0 },
         filter: { status: { in: ['active', 'suspended'] }, productId: { eq: 1 } },
+        restructuredCount: 0,
         problems: [
           {
             code: 'status' as const,

@@ -272,6 +272,14 @@ export async function sumBalances(tx: Tx, id: number, state: BulkDeferralState):
   return BigInt(rows[0]?.sum ?? 0);
 }
 
+/** How many accounts of a preview have a deferral or a revision since the day that is not undone. */
+export async function countRestructured(db: Db, id: number, since: PlainDate): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from bulk_deferral_accounts s join accounts a on a.id = s.account_id
+    where s.bulk_deferral_id = ${id} and s.state = 'waiting' and a.restructured_on >= ${since}`.execute(db);
+  return rows[0]?.count ?? 0;
+}
+
 interface Work extends Caller {
   approvalId: number | null;
   undoReason?: string;

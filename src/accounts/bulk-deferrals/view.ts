@@ -1,12 +1,15 @@
 import { type Actor, amountOf, type Context, type Currency } from '../../core/context.ts';
 import type { Db } from '../../core/database/db.ts';
 import { notFound } from '../../core/http/errors.ts';
+import { addDays } from '../../core/values/dates.ts';
 import { mayDo } from '../../rights.ts';
 import { needsApproval } from '../../staff/approvals/rules.ts';
 import { formatAccountNumber } from '../account-number-rules.ts';
 import { nextStatuses } from './rules.ts';
+import { RESTRUCTURED_DAYS } from './schema.ts';
 import {
   countProblems,
+  countRestructured,
   countStates,
   findBulkDeferral,
   findBulkDeferralRow,
@@ -66,6 +69,7 @@ export async function showBulkDeferral(
   const { customerMetadata, ...filter } = row.filter;
   const counts = await countStates(db, id);
   const problems = await countProblems(db, id);
+  const since = addDays(row.prepared_on, -RESTRUCTURED_DAYS);
   return {
     ...toBulkDeferral(row, context),
     counts: {
@@ -78,6 +82,7 @@ export async function showBulkDeferral(
       notUndone: counts.not_undone ?? 0,
     },
     filter: mayDo(actor, 'customers:read') ? row.filter : filter,
+    restructuredCount: row.status === 'draft' ? await countRestructured(db, id, since) : null,
     problems: problems.map(({ ids, ...problem }) => ({ ...problem, accountIds: ids })),
   };
 }

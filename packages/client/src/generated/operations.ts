@@ -200,8 +200,10 @@ export interface AccountsCalls {
   iterateBulkDeferral(id: number, query?: IterationQueryOf<'listBulkDeferralAccounts'>, options?: CallOptions): AsyncGenerator<RowOf<'listBulkDeferralAccounts'>, void, undefined>;
   /** Defer the accounts of a preview */
   confirmBulkDeferral(id: number, options?: RepeatableCallOptions): Promise<DataOf<'confirmBulkDeferral'>>;
-  /** Discard a preview, or stop a deferral */
-  cancelBulkDeferral(id: number, options?: RepeatableCallOptions): Promise<DataOf<'cancelBulkDeferral'>>;
+  /** Discard a preview */
+  discardBulkDeferral(id: number, options?: RepeatableCallOptions): Promise<DataOf<'discardBulkDeferral'>>;
+  /** Stop a bulk deferral */
+  stopBulkDeferral(id: number, options?: RepeatableCallOptions): Promise<DataOf<'stopBulkDeferral'>>;
   /** Undo a bulk deferral */
   undoBulkDeferral(id: number, body: BodyOf<'undoBulkDeferral'>, options?: RepeatableCallOptions): Promise<DataOf<'undoBulkDeferral'>>;
   /** Get what happened with an account */
@@ -783,7 +785,8 @@ export const OPERATIONS = {
     listBulkDeferral: { method: 'GET', path: '/api/plan-changes/bulk-deferrals/{id}/accounts', hasQuery: true, secured: true, answers: 'page' },
     iterateBulkDeferral: { method: 'GET', path: '/api/plan-changes/bulk-deferrals/{id}/accounts', hasQuery: true, secured: true, answers: 'rows' },
     confirmBulkDeferral: { method: 'POST', path: '/api/plan-changes/bulk-deferrals/{id}/confirm', takesKey: true, secured: true, answers: 'data' },
-    cancelBulkDeferral: { method: 'POST', path: '/api/plan-changes/bulk-deferrals/{id}/cancel', takesKey: true, secured: true, answers: 'data' },
+    discardBulkDeferral: { method: 'POST', path: '/api/plan-changes/bulk-deferrals/{id}/discard', takesKey: true, secured: true, answers: 'data' },
+    stopBulkDeferral: { method: 'POST', path: '/api/plan-changes/bulk-deferrals/{id}/stop', takesKey: true, secured: true, answers: 'data' },
     undoBulkDeferral: { method: 'POST', path: '/api/plan-changes/bulk-deferrals/{id}/undo', hasBody: true, takesKey: true, secured: true, answers: 'data' },
     getTimeline: { method: 'GET', path: '/api/accounts/{id}/timeline', hasQuery: true, secured: true, answers: 'data' },
     getOverview: { method: 'GET', path: '/api/accounts/{id}/overview', hasQuery: true, secured: true, answers: 'data' },

@@ -215,7 +215,7 @@ function Opened({ id }: { id: number }) {
 function Shown({ deferral }: { deferral: Schemas['BulkDeferralWithProblems'] }) {
   const { id, status, counts, selectedCount, deferrableCount, problems, failure, pendingApprovalId } =
     deferral;
-  const [opened, setOpened] = useState<'confirm' | 'undo' | 'cancel'>();
+  const [opened, setOpened] = useState<'confirm' | 'undo' | Ending>();
   const close = () => setOpened(undefined);
   const canChange = may('accounts:change-plan');
   const statusText = tValue('bulkDeferral', status);
@@ -251,11 +251,11 @@ function Shown({ deferral }: { deferral: Schemas['BulkDeferralWithProblems'] }) 
               {deferral.allowedMoves.includes('undoing') && (
                 <Button onClick={() => setOpened('undo')}>{t('deferMany.undo')}</Button>
               )}
-              {(deferral.allowedMoves.includes('expired') || deferral.allowedMoves.includes('done')) && (
-                <Button onClick={() => setOpened('cancel')}>
-                  {t(deferral.startedAt === null ? 'deferMany.discard' : 'deferMany.stop')}
+              {ENDINGS.filter(([move]) => deferral.allowedMoves.includes(move)).map(([, ending]) => (
+                <Button key={ending} onClick={() => setOpened(ending)}>
+                  {t(`deferMany.${ending}`)}
                 </Button>
-              )}
+              ))}
             </>
           )
         }
@@ -302,7 +302,7 @@ function Shown({ deferral }: { deferral: Schemas['BulkDeferralWithProblems'] }) 
       {status !== 'expired' && status !== 'failed' && <Accounts deferral={deferral} />}
       {opened === 'confirm' && <ConfirmDialog deferral={deferral} onClose={close} />}
       {opened === 'undo' && <UndoDialog id={id} onClose={close} />}
-      {opened === 'cancel' && <CancelDialog deferral={deferral} onClose={close} />}
+      {(opened === 'discard' || opened === 'stop') && <EndDialog id={id} ending={opened} onClose={close} />}
     </>
   );
 }
@@ -397,22 +397,25 @@ function ConfirmDialog({ deferral, onClose }: { deferral: BulkDeferral; onClose(
   );
 }
 
-/** Discards a preview, or stops the job. */
-function CancelDialog({ deferral: { id, startedAt }, onClose }: { deferral: BulkDeferral; onClose(): void }) {
-  const cancel = useWrite('post', '/api/plan-changes/bulk-deferrals/{id}/cancel');
-  const [name, lead] =
-    startedAt === null
-      ? [t('deferMany.discard'), t('deferMany.discard.lead')]
-      : [t('deferMany.stop'), t('deferMany.stop.lead')];
+const ENDINGS = [
+  ['expired', 'discard'],
+  ['done', 'stop'],
+] as const;
+type Ending = (typeof ENDINGS)[number][1];
+
+/** Discards a preview, or stops the job, as the dialog says. What was opened stays, also if the status changes. */
+function EndDialog({ id, ending, onClose }: { id: number; ending: Ending; onClose(): void }) {
+  const end = useWrite('post', `/api/plan-changes/bulk-deferrals/{id}/${ending}`);
+  const name = t(`deferMany.${ending}`);
   return (
     <FormDialog
       title={name}
-      lead={lead}
-      write={cancel}
+      lead={t(`deferMany.${ending}.lead`)}
+      write={end}
       submit={name}
       kind="danger"
       onClose={onClose}
-      onSubmit={() => cancel.send({ params: { path: { id } } })}
+      onSubmit={() => end.send({ params: { path: { id } } })}
     />
   );
 }
