@@ -62,7 +62,7 @@ describe.skipIf(!HAS_BROWSER)('the deferral of many accounts', () => {
     await status(page, 'To be confirmed today');
     const fact = (name: string) => page.locator('.facts > div', { hasText: name }).locator('dd');
     await fact('Selected by').getByText('Status: Active').waitFor();
-    await fact('Selected by').getByText('Region: north').waitFor();
+    await fact('Selected by').getByText('Customer · Region: north').waitFor();
     await fact('Prepared').getByText('@example.com').waitFor();
     await statValue(page, 'Can be deferred').getByText('2').waitFor();
     await statValue(page, 'Balance').getByText('KES 45,600.00').waitFor();
@@ -195,8 +195,8 @@ describe.skipIf(!HAS_BROWSER)('the deferral of many accounts', () => {
     expect((await console.call('GET', `/plan-changes/bulk-deferrals/${id}`)).status).toBe('expired');
   });
 
-  it('that is running is stopped, and what it has deferred by then stays', async () => {
-    const ids = await newRegion('coast', 2);
+  it('that is running is stopped', async () => {
+    await newRegion('coast', 2);
     const { id } = await console.call('POST', '/plan-changes/bulk-deferrals', {
       ...{
         filter: { customerMetadata: { region: 'coast' } },
@@ -217,12 +217,53 @@ describe.skipIf(!HAS_BROWSER)('the deferral of many accounts', () => {
     });
     await page.reload();
     await page.getByRole('button', { name: 'Stop' }).click();
-    await page.locator('dialog').getByText('What is deferred stays so, and can be undone.').waitFor();
+    await page.locator('dialog').getByText('Deferred accounts remain deferred, and can be undone.').waitFor();
+    await page.locator('dialog').getByRole('button', { name: 'Stop' }).click();
+    // It is in fact a draft, which the dialog does not discard.
+    await page.locator('dialog').getByText('The bulk deferral cannot be stopped: it is draft.').waitFor();
+    console.complaints.splice(0); // The browser reports the answer 409.
+    await console.call('POST', `/plan-changes/bulk-deferrals/${id}/confirm`);
     await page.locator('dialog').getByRole('button', { name: 'Stop' }).click();
     await page.locator('dialog').waitFor({ state: 'detached' });
     await page.unroute(path);
-    await status(page, 'Not confirmed'); // It was in fact a draft.
-    expect(await versions(ids)).toEqual([0, 0]);
+    await status(page, 'Done');
+  });
+
+  it('whose preview was confirmed meanwhile is not discarded, and not stopped', async () => {
+    const ids = await newRegion('lake', 2);
+    for (const id of ids) await console.call('PUT', `/accounts/${id}`, { metadata: { region: 'shore' } });
+    await console.call('POST', `/accounts/${ids[0]}/plan-changes`, {
+      ...{
+        kind: 'deferral',
+        from: dayBefore(-7),
+        periods: 1,
+        reason: 'Ill',
+        confirm: { version: 0, paid: 0 },
+      },
+    });
+    const { id } = await console.call('POST', '/plan-changes/bulk-deferrals', {
+      filter: { customerMetadata: { region: 'lake' }, metadata: { region: 'shore' } },
+      ...{ from: dayBefore(-14), periods: 1, reason: 'Hail' },
+    });
+    const page = await console.open(`/plan-changes/many/${id}`);
+    await status(page, 'To be confirmed today');
+    const facts = page.locator('.facts');
+    await facts.getByText('Region: shore', { exact: true }).waitFor();
+    await facts.getByText('Customer · Region: lake', { exact: true }).waitFor();
+    await facts.locator('div', { hasText: 'Already deferred' }).locator('dd', { hasText: '1' }).waitFor();
+    await page.getByRole('button', { name: 'Defer the accounts' }).click();
+    const dialog = page.locator('dialog');
+    await dialog.getByText('Already deferred or revised in the last 30 days: 1').waitFor();
+    await expectAccessible(page);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await console.call('POST', `/plan-changes/bulk-deferrals/${id}/confirm`);
+    await status(page, 'Done');
+    await dialog.getByRole('button', { name: 'Discard' }).click();
+    await dialog.getByText('The preview cannot be discarded any more: the bulk deferral is done.').waitFor();
+    console.complaints.splice(0); // The browser reports the answer 409.
+    expect(await versions(ids)).toEqual([2, 1]);
   });
 
   it('can be seen, but not prepared, by users who may not change plans', async () => {

@@ -39,6 +39,7 @@ export const planChanges: Record<keyof typeof en, string> = {
   'deferMany.stop': 'Simamisha',
   'deferMany.stop.lead':
     'Zilizoahirishwa zinabaki hivyo, na zinaweza kutenguliwa. Akaunti nyingine zinaachwa.',
+  'deferMany.recent': 'Zilizopangwa upya katika siku 30 zilizopita',
   'bulkDeferral.previewing': 'Inakokotoa',
   'bulkDeferral.draft': 'Ithibitishwe leo',
   'bulkDeferral.expired': 'Haikuthibitishwa',

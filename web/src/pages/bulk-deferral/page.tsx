@@ -379,9 +379,15 @@ function Accounts({ deferral: { id, status, arrears } }: { deferral: BulkDeferra
   );
 }
 
-function ConfirmDialog({ deferral, onClose }: { deferral: BulkDeferral; onClose(): void }) {
+function ConfirmDialog({
+  deferral,
+  onClose,
+}: {
+  deferral: Schemas['BulkDeferralWithProblems'];
+  onClose(): void;
+}) {
   const confirm = useWrite('post', '/api/plan-changes/bulk-deferrals/{id}/confirm');
-  const { id, deferrableCount, needsApproval } = deferral;
+  const { id, deferrableCount, needsApproval, restructuredCount } = deferral;
   return (
     <FormDialog
       title={t('deferMany.confirm')}
@@ -392,6 +398,11 @@ function ConfirmDialog({ deferral, onClose }: { deferral: BulkDeferral; onClose(
       onClose={onClose}
       onSubmit={() => confirm.send({ params: { path: { id } }, body: {} })}
     >
+      {restructuredCount ? (
+        <Notice tone="warning">
+          {t('deferMany.recent')}: {format.number(restructuredCount)}
+        </Notice>
+      ) : null}
       {needsApproval && <Notice tone="info">{t('changePlan.needsApproval')}</Notice>}
     </FormDialog>
   );

@@ -16,7 +16,7 @@ interface BulkDeferralFactsProps {
 /** Which accounts a bulk deferral selects, by how much it moves their instalments, and who asked for it. */
 export function BulkDeferralFacts({ deferral, rows = [] }: BulkDeferralFactsProps) {
   const { from, periods, days, arrears, reasonCode, status, actor } = deferral;
-  const { startedAt, endedAt, undoReason } = deferral;
+  const { startedAt, endedAt, undoReason, restructuredCount } = deferral;
   const isUndo = status === 'undoing' || status === 'undone';
   // `actor` is the user of the last work.
   const starter = startedAt && !isUndo ? actor : null;
@@ -25,6 +25,7 @@ export function BulkDeferralFacts({ deferral, rows = [] }: BulkDeferralFactsProp
     <Facts
       rows={[
         ...rows,
+        [t('deferMany.recent'), restructuredCount ? format.number(restructuredCount) : null],
         [
           t('deferMany.filter'),
           <Filter key="filter" filter={deferral.filter as Schemas['BulkDeferralFilter']} />,
@@ -89,10 +90,15 @@ function Filter({ filter }: { filter: Schemas['BulkDeferralFilter'] }) {
         })
         .join(' · '),
     ]),
-    ...Object.entries({ ...metadata, ...customerMetadata }).map(([key, value]) => [nameOfKey(key), value]),
+    ...Object.entries(metadata ?? {}).map(([key, value]) => [nameOfKey(key), value]),
+    ...Object.entries(customerMetadata ?? {}).map(([key, value]) => [
+      `${t('field.customer')} · ${nameOfKey(key)}`,
+      value,
+    ]),
   ];
-  return rows.map(([name, value]) => (
-    <div key={name}>
+  return rows.map(([name, value], at) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: the rows never move, and two can have the same name
+    <div key={at}>
       {name}: {value}
     </div>
   ));
