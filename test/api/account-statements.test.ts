@@ -792,6 +792,28 @@ describe('GET /accounts/:id/payment-instructions', () => {
 });
 
 describe('GET /accounts/:id/quote', () => {
+  it('uses the present terms and all money for a past day, of which the statement has the earlier terms', async () => {
+    setToday(service, '2026-11-02');
+    const { id } = await newAccount(service, { activationDate: '2026-10-05' });
+    await pay(service, id, 2_000, { paymentDate: '2026-10-05' });
+    const then = { date: '2026-10-20' };
+    expect(await quoteOf(id, then)).toMatchObject({ amountDue: 800, daysPastDue: 8, paymentState: 'late' });
+    await pay(service, id, 100);
+    expect(await quoteOf(id, then)).toMatchObject({ amountDue: 700, explanation: { paid: 2_100 } });
+    const deferral = { kind: 'deferral', from: '2026-11-09', periods: 1, arrears: 'behind', reason: 'Ill' };
+    const confirm = { version: 0, paid: 2_100 };
+    await dataOf(service.call('POST', `/accounts/${id}/plan-changes`, { ...deferral, confirm }), 201);
+    expect(await quoteOf(id, then)).toMatchObject({
+      amountDue: 0,
+      daysPastDue: 0,
+      paymentState: 'current',
+    });
+    expect((await statementOf(id, { to: '2026-10-20' })).closing).toMatchObject({
+      dueSoFar: 800,
+      arrears: 800,
+    });
+  });
+
   it('explains the debt by one sentence and its figures, in the language of the customer', async () => {
     setToday(service, '2026-11-22');
     const account = await newAccount(service, { activationDate: '2026-11-02' });

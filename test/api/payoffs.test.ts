@@ -520,7 +520,7 @@ describe('a payoff', () => {
     await expectBooksToBalance(service.context);
   });
 
-  it('ends and is earned anew by a corrected amount, as if its payment was reversed and recorded anew', async () => {
+  it('ends and another one is earned by a corrected amount, as if its payment was reversed and recorded again', async () => {
     const paid = async () => {
       const { id } = await account();
       const { id: paymentId } = await pay(service, id, 300, { paymentDate: '2026-11-01' });
@@ -542,7 +542,7 @@ describe('a payoff', () => {
     await expectBooksToBalance(service.context);
   });
 
-  it('is earned anew on an earlier day if no money is left on the day of the payoff that ends', async () => {
+  it('ends and another one is earned on an earlier day if no money is left on its own day', async () => {
     const { id } = await account({}, { activationDate: '2026-10-05' });
     await pay(service, id, 300, { paymentDate: '2026-10-20' });
     const { id: lastId } = await pay(service, id, 630, { paymentDate: '2026-10-26' });
@@ -554,6 +554,13 @@ describe('a payoff', () => {
     await dataOf(service.call('POST', `/payments/${paymentId}/correct-amount`, body));
     expect(await accountNow(service, id)).toMatchObject({ status: 'completed', total: 920, credit: 5 });
     expect((await changesOf(id)).at(-1)).toMatchObject({ kind: 'payoff', effectiveOn: '2026-10-20' });
+    const { rows } = await dataOf(service.call('GET', `/accounts/${id}/statement?from=2026-10-20`));
+    const counted = rows.filter(({ charged, paid }: Data) => charged !== 0 || paid !== 0);
+    expect(counted.map((row: Data) => [row.date, row.type, row.charged, row.paid, row.owedInTotal])).toEqual([
+      ['2026-10-20', 'plan_change', -80, 0, 920],
+      ['2026-10-20', 'payment', 0, 300, 620],
+      ['2026-10-20', 'payment', 0, 625, -5],
+    ]);
     await expectBooksToBalance(service.context);
   });
 

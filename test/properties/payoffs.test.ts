@@ -152,7 +152,7 @@ class Model {
     if (isActive) this.earn();
   }
 
-  /** Whether it is decided anew: a correction that leaves a completed account completed changes no price. */
+  /** Whether it is decided again: a correction that leaves a completed account completed changes no price. */
   corrects(one: Money, id: number, amount: number): boolean {
     const wasActive = this.sum() < this.total;
     this.money = [...this.money.filter((other) => other !== one), { ...one, id, amount }];

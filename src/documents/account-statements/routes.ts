@@ -112,7 +112,9 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
         summary: 'Quote what an account owes',
         description:
           'The quote assumes that no further payment is made before `date`. For a past `date`, such as that of a payment that is recorded later, ' +
-          'it has what had fallen due by then, and all money that is recorded so far. A pending account counts as active from its activation date. ' +
+          'it has what had fallen due by then by the present terms and status of the account, less all money that is recorded so far, also in ' +
+          '`paymentState` and `daysPastDue`. What an account owed on a past day is in its statement. A pending account counts as active from its ' +
+          'activation date. ' +
           '`explanation` says in one sentence why the customer owes this amount, and has the figures of the sentence.',
         params: IdParams,
         querystring: QuoteQuery,

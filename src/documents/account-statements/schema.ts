@@ -316,7 +316,7 @@ export const QuoteQuery = Type.Object({
   date: Type.Optional(
     CalendarDate({
       format: 'calendar-date',
-      description: 'The business day of the payment. Default: today.',
+      description: 'The business day of the payment, also a past one. Default: today.',
       examples: ['2099-12-31'],
     }),
   ),
