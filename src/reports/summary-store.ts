@@ -65,9 +65,9 @@ export interface SummaryFigures {
 }
 
 /**
- * Sums up all accounts, in one statement if no plan was ever changed. The amount paid by a day is the present amount minus the payments after that day. The
- * status on a day is the status before the first change after that day. So a statement reads the accounts, the payments since
- * the start of the period, and the status changes since its end. For the current month, it reads only the accounts.
+ * Sums up all accounts, in one statement if no plan was ever changed. The amount paid by a day is the present amount minus the payments
+ * after that day. The status on a day is the status before the first change after that day. So a statement reads the accounts, the
+ * payments since the start of the period, and the status changes since its end. For the current month, it reads only the accounts.
  *
  * docs/decisions/0010-reports.md has the formulas. A payment dated before its account was opened counts on the date of the payment.
  * A sum over the period is its value at the end minus that at the end of the day before, each with the terms of its own day. Otherwise

@@ -295,10 +295,20 @@ describe('a quote', () => {
     { date: '2026-10-25', paid: { '2026-10-27': 300 }, amount: 670, total: 967, credit: 3 },
     { date: '2026-10-25', paid: { '2026-10-27': 300 }, amount: 666, total: 1_000 },
     { date: '2026-10-25', paid: { '2026-10-27': 300 }, amount: 1_000, total: 1_000, credit: 300 },
+    // What is unpaid on the day itself, the deposit or the activation, is paid or over by the latest day with money.
+    {
+      date: '2026-10-26',
+      deposit: 100,
+      paid: { '2026-10-27': 100 },
+      amount: 1_000,
+      total: 1_090,
+      credit: 10,
+    },
+    { date: '2026-10-04', paid: { '2026-10-27': 300 }, amount: 670, total: 967, credit: 3 },
   ])(
     'of $amount on $date has the account after this payment, if it has paid $paid',
-    async ({ date, paid, amount, total, credit = 0 }) => {
-      const { id } = await account({ earlyPayoff: OFFER }, { activationDate: '2026-10-05' });
+    async ({ date, deposit = 0, paid, amount, total, credit = 0 }) => {
+      const { id } = await account({ earlyPayoff: OFFER, deposit }, { activationDate: '2026-10-05' });
       for (const [paymentDate, sum] of Object.entries(paid)) await pay(service, id, sum, { paymentDate });
       const made = await quote(id, `?date=${date}&amount=${amount}`);
       await pay(service, id, amount, { paymentDate: date });

@@ -13,7 +13,7 @@ import { type ApprovableAction, requestApproval } from '../../staff/approvals/co
 import { alreadyPending, bulkDeferralIdOf, type DoneOrRequested } from '../../staff/approvals/rules.ts';
 import { findPendingApproval } from '../../staff/approvals/store.ts';
 import { checkFields } from '../plan-changes/request-rules.ts';
-import { checkMove, isMoveLeft, STOPPED } from './rules.ts';
+import { checkMove, needsMove, STOPPED } from './rules.ts';
 import { FILTER_FIELDS, MAX_ACCOUNTS, type NewBulkDeferral } from './schema.ts';
 import {
   type BulkDeferralRow,
@@ -179,7 +179,7 @@ async function startWork(
 export function discardBulkDeferral(context: Context, actor: Actor, id: number): Promise<void> {
   return inTransaction(context.db, async (tx) => {
     const row = await getLocked(tx, id);
-    if (!isMoveLeft(row.status, 'expired')) return;
+    if (!needsMove(row.status, 'expired')) return;
     await checkNonePending(tx, actor, subjectOf(id));
     const { userId: actor_user_id, apiKeyId: api_key_id } = callerOf(actor);
     await setEnded(tx, id, 'expired', { actor_user_id, api_key_id });
@@ -203,7 +203,7 @@ export function discardBulkDeferral(context: Context, actor: Actor, id: number):
 export function stopBulkDeferral(context: Context, actor: Actor, id: number): Promise<void> {
   return inTransaction(context.db, async (tx) => {
     const row = await getLocked(tx, id);
-    if (!isMoveLeft(row.status, 'done')) return;
+    if (!needsMove(row.status, 'done')) return;
     await skipWaitingAccounts(tx, id, STOPPED);
     await endWork(tx, actor, row, 'done', 'bulk_deferral.stop');
   });

@@ -180,16 +180,16 @@ export function bulkDeferralRoutes(api: Api, context: Context): void {
           'The deferral is `done`. The accounts that it has deferred remain deferred, and can be undone. The others are skipped with the ' +
           'problem `stopped`. If it is already done, the answer is the same. If it was not confirmed, or is being undone, the answer is ' +
           'VALIDATION_ERROR with status 409. A new bulk deferral with the same filter defers the deferred accounts once more: undo this one ' +
-          'first, or leave them out with `{"restructuredDate": {"isnull": true}}`.',
+          'first, or leave out all accounts with a deferral or a revision by `{"restructuredDate": {"isnull": true}}`.',
         params: IdParams,
-        response: { 200: Envelope(BulkDeferralWithProblems, 'Bulk deferral stopped.') },
+        response: { 200: Envelope(BulkDeferralWithProblems, 'The bulk deferral is done.') },
       },
     },
     (request, reply) =>
       repeatable(context, request, reply, async (txContext) => {
         const actor = actorOf(request);
         await stopBulkDeferral(txContext, actor, request.params.id);
-        return ok(await showBulkDeferral(txContext, actor, request.params.id), 'Bulk deferral stopped.');
+        return ok(await showBulkDeferral(txContext, actor, request.params.id), 'The bulk deferral is done.');
       }),
   );
 

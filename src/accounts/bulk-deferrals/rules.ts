@@ -66,7 +66,7 @@ export function checkMove(from: BulkDeferralStatus, to: Move): void {
  * Whether a user can still ask for the status. False if it was reached, by an earlier call or without one.
  * @throws AppError VALIDATION_ERROR with status 409 if the work has gone another way since the user saw it.
  */
-export function isMoveLeft(from: BulkDeferralStatus, to: 'expired' | 'done'): boolean {
+export function needsMove(from: BulkDeferralStatus, to: 'expired' | 'done'): boolean {
   if (from === to) return false;
   const allowed: readonly BulkDeferralStatus[] = STATUSES[from].next;
   if (allowed.includes(to)) return true;

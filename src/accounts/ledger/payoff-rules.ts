@@ -51,6 +51,7 @@ export function postWithPayoffs(running: RunningBooks, event: MoneyEvent): AppEr
   if (refusal) return refusal;
   for (const { accountId, movement } of event.movements) {
     const facts = running.payoffs.get(accountId);
+    // `money_out` takes back a payment, whose money is not in the facts.
     if (!facts || (movement.kind !== 'money_in' && movement.kind !== 'credit_out')) continue;
     const amountMinor = movement.kind === 'money_in' ? movement.amountMinor : -movement.amountMinor;
     const now = withMoney(facts, event.valueDate, amountMinor);

@@ -37,9 +37,9 @@ export const NO_PAYOFF_REASONS = [
   'ended',
   /** The account is not active, suspended or defaulted, or it was activated after the day. */
   'status',
-  'deposit_unpaid',
-  /** Money or a change of the plan is dated after the day. */
+  /** Money or a change of the plan is dated after the day. Before the two reasons that money of a later day can end. */
   'later_entries',
+  'deposit_unpaid',
   /** Fewer instalments are unpaid than the pay plan says. */
   'too_few_dues',
   /** The discount would be below the rounding unit. */
@@ -62,9 +62,10 @@ export function offerOn(
   day: PlainDate,
 ): OfferOfDay | NoPayoffReason {
   if (until !== null && compareDates(day, until) > 0) return 'ended';
-  if (!isStatusIn(status, 'offersPayoff') || compareDates(day, terms.activationDate) < 0) return 'status';
-  if (paidBeforeMinor < terms.depositMinor) return 'deposit_unpaid';
+  if (!isStatusIn(status, 'offersPayoff')) return 'status';
   if (latestDate !== null && compareDates(latestDate, day) > 0) return 'later_entries';
+  if (compareDates(day, terms.activationDate) < 0) return 'status';
+  if (paidBeforeMinor < terms.depositMinor) return 'deposit_unpaid';
   const unpaidDues = itemCount(terms) - Math.max(itemsCovered(terms, paidBeforeMinor), itemsBy(terms, day));
   if (unpaidDues < minDues) return 'too_few_dues';
   const unpaidMinor = totalOf(terms) - maxMinor(paidBeforeMinor, dueBy(terms, day));

@@ -70,10 +70,10 @@ export async function isAnyPlanChanged(db: Db | Tx): Promise<boolean> {
 /** The accounts whose terms were never changed. */
 export const UNCHANGED_ACCOUNTS: RawBuilder<unknown> = sql`(select * from accounts where plan_version = 0)`;
 
-/** The ids of all other accounts. */
+/** The ids of the accounts with changed terms. They are those with `plan_version > 0`, as the check `plan_versions` proves. */
 export const CHANGED_IDS: RawBuilder<unknown> = sql`(select account_id from plan_changes)`;
 
-/** All other accounts, with their terms on a day. The next due date is null if the present one is that of other terms. */
+/** The accounts with changed terms, with their terms on a day. The next due date is null if the present one is that of other terms. */
 export const changedAccountsOn = (day: PlainDate): RawBuilder<unknown> => sql`(
   select id, product_id, status, created_at, paid_minor, paid_month, paid_month_minor, written_off_on, next_due_date,
     deposit_minor, instalment_minor, instalment_count, frequency, activation_date, total_minor, run_from, run_anchor, run_unit,

@@ -428,8 +428,8 @@ export const Quote = Type.Object(
     noEarlyPayoff: Nullable(
       Choice('NoEarlyPayoff', NO_PAYOFF_REASONS, {
         description:
-          'Why there is no `earlyPayoff`. Null if there is. With `later_entries`, a payment on `date` can still earn a payoff on the latest ' +
-          'date with money. `payment` shows whether `amount` does.',
+          'Why there is no `earlyPayoff`. Null if there is. With `later_entries`, if money is dated after `date`, a payment on `date` can still ' +
+          'earn a payoff on the latest date with money. `payment` shows whether `amount` does.',
       }),
     ),
     ...paymentStateFields,

@@ -414,7 +414,7 @@ const ENDINGS = [
 ] as const;
 type Ending = (typeof ENDINGS)[number][1];
 
-/** Discards a preview, or stops the job, as the dialog says. What was opened stays, also if the status changes. */
+/** Discards a preview, or stops the job, as the dialog says. The dialog keeps its meaning if the status changes. */
 function EndDialog({ id, ending, onClose }: { id: number; ending: Ending; onClose(): void }) {
   const end = useWrite('post', `/api/plan-changes/bulk-deferrals/{id}/${ending}`);
   const name = t(`deferMany.${ending}`);
