@@ -11,7 +11,6 @@ import {
 import type { Frequency, Row } from '../../core/database/tables.ts';
 import {
   addDays,
-  addMonthsKeepingDay,
   compareDates,
   daysBetween,
   later,
@@ -145,10 +144,15 @@ export function rhythmOf(terms: Terms): Rhythm | null {
   if (terms.runs === undefined) return { frequency: terms.frequency, every: 1, days: [] };
   const last = terms.runs.findLast(({ count }) => count > 1);
   if (last) return rhythmOfRun(last);
-  const dates = itemsFrom(terms, 1, itemCount(terms)).map(({ date }) => date);
-  const known = new Set(dates);
-  const returns = (date: PlainDate) =>
-    known.has(addMonthsKeepingDay(date, 12)) || known.has(addMonthsKeepingDay(date, -12));
+  const dates = terms.runs.filter(({ count }) => count > 0).map((run) => dateInRun(run, 0));
+  const known = new Set<string>(dates);
+  // As text, because lists show the rhythm of each account.
+  const isKnownIn = (year: number, date: PlainDate) =>
+    known.has(`${year}${date.slice(4).replace('-02-29', '-02-28')}`);
+  const returns = (date: PlainDate) => {
+    const year = Number(date.slice(0, 4));
+    return isKnownIn(year + 1, date) || isKnownIn(year - 1, date);
+  };
   return dates.length > 1 && dates.every(returns)
     ? { frequency: 'yearly', every: 1, days: daysOfYear(dates) }
     : null;

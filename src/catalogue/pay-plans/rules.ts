@@ -123,6 +123,7 @@ export function dateInRun(
   j: number,
 ): PlainDate {
   const periods = (place + j) * every;
+  if (periods === 0) return anchor;
   return unit === 'month' ? addMonthsKeepingDay(anchor, periods) : addDays(anchor, periods);
 }
 
