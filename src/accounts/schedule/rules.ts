@@ -9,13 +9,7 @@ import {
   runsOf as runsOfAmounts,
 } from '../../catalogue/pay-plans/rules.ts';
 import type { Frequency, Row } from '../../core/database/tables.ts';
-import {
-  addDays,
-  compareDates,
-  daysBetween,
-  later,
-  type PlainDate,
-} from '../../core/values/dates.ts';
+import { addDays, compareDates, daysBetween, later, type PlainDate } from '../../core/values/dates.ts';
 import { type Minor, maxMinor, minMinor } from '../../core/values/money.ts';
 
 // The schedule of an account is a deposit and runs of instalments. Item 0 is the deposit, due on the activation date. Items 1, 2, … are
