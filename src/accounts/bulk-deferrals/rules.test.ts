@@ -20,7 +20,7 @@ describe('a bulk deferral', () => {
     expect(nextStatuses('done', { ...none, hasWaiting: true })).toEqual([]);
   });
 
-  it('can be cancelled while it is previewed, as a draft, and while it runs', () => {
+  it('can be discarded while it is previewed and as a draft, and stopped while it runs', () => {
     expect(nextStatuses('previewing', BOTH)).toEqual(['expired']);
     expect(nextStatuses('running', BOTH)).toEqual(['done']);
     for (const status of ['expired', 'undoing', 'undone', 'failed'] as const)

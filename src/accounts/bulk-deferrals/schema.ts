@@ -111,6 +111,7 @@ export const UndoBulkDeferral = Type.Object(
   { title: 'UndoBulkDeferral', examples: [{ reason: 'The wrong region' }] },
 );
 
+/** The examples are requests in an order that works: the first bulk deferral is started, the second one discarded. */
 export const PreviewParams = Type.Object({ id: { ...Id, examples: [2] } });
 
 const Problem = Type.Object(

@@ -5,7 +5,6 @@ import type { Minor } from '../../core/values/money.ts';
 import {
   canEarnPayoff,
   factsAfterUndo,
-  isReopened,
   type LockedAccount,
   type PlanMove,
   payoffEarned,
@@ -13,6 +12,7 @@ import {
   withMoney,
 } from '../payoffs/posting-rules.ts';
 import { type StatusHistory, statusBeforeCompletion } from '../status/paid-amount-rules.ts';
+import { isToReopen } from '../status/rules.ts';
 import type { AccountBooks } from './money-on-account-rules.ts';
 import { type MoneyEvent, postEvent, type RunningBooks, runningBooksOf } from './rules.ts';
 
@@ -38,7 +38,8 @@ export function accountsNearPayoff(
   return [...sums].flatMap(([id, { inMinor, netMinor }]) => {
     const account = accounts.get(id);
     if (!account) return [];
-    const reopens = isReopened(account, BigInt(account.paid_minor) + netMinor);
+    const paidMinor = BigInt(account.paid_minor) + netMinor;
+    const reopens = isToReopen(account.status, paidMinor, BigInt(account.total_minor));
     const reopened = reopens ? { ...account, status: statusBeforeCompletion(histories.get(id)) } : account;
     const canLosePayoff = reopens && account.plan_version > 0;
     return canLosePayoff || (inMinor > 0n && canEarnPayoff(reopened, inMinor)) ? [account] : [];
@@ -102,7 +103,7 @@ export function closePayoffs(running: RunningBooks, histories: ReadonlyMap<numbe
     const hasNewMoney = own.some(({ movements }) =>
       movements.some((one) => one.accountId === accountId && one.movement.kind === 'money_in'),
     );
-    if (!hasNewMoney || !isReopened(undone, paidMinor)) continue;
+    if (!hasNewMoney || !isToReopen(undone.status, paidMinor, BigInt(undone.total_minor))) continue;
     const status = statusBeforeCompletion(histories.get(accountId));
     const payoff = payoffEarned(undone, factsAfterUndo(facts, moves), { actor, paidMinor, status });
     if (payoff) postMoves(running, actor, payoff.day, [payoff]);

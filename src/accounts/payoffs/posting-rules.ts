@@ -100,11 +100,6 @@ export function canEarnPayoff(account: LockedAccount, moneyMinor: Minor): boolea
   return BigInt(account.paid_minor) + moneyMinor >= chargedMinor - mostMinor;
 }
 
-/** Whether a completed account is completed no longer. @param paidMinor - the sum paid after the money of the transaction. */
-export function isReopened(account: AccountRow, paidMinor: Minor): boolean {
-  return isStatusIn(account.status, 'paidInFull') && paidMinor < BigInt(account.total_minor);
-}
-
 /** The account on a day, and the sum of its money up to the end of the day. */
 function situationOn(
   account: AccountRow,

@@ -5,7 +5,7 @@ import type { AccountStatus, LedgerEvent, Row, StatusCause } from '../../core/da
 import type { PlainDate } from '../../core/values/dates.ts';
 import { isBeyondGrace } from '../schedule/rules.ts';
 import { describeLateness } from './lateness-wording-rules.ts';
-import { eventOfMove, isStatusIn, isToComplete } from './rules.ts';
+import { eventOfMove, isStatusIn, isToComplete, isToReopen } from './rules.ts';
 
 // Decides which change of status the paid amount of an account requires, and makes the rows of a change.
 
@@ -73,7 +73,7 @@ function changeForTotal(
 ): StatusChange | undefined {
   const [paidMinor, totalMinor] = [BigInt(paid_minor), BigInt(total_minor)];
   if (isToComplete(status, paidMinor, totalMinor)) return { to: 'completed', reason: 'paid in full' };
-  if (!isStatusIn(status, 'paidInFull') || paidMinor >= totalMinor) return undefined;
+  if (!isToReopen(status, paidMinor, totalMinor)) return undefined;
   const cause = history?.completedFrom?.cause ?? null;
   return { to: statusBeforeCompletion(history), reason: reopeningReason(event), cause };
 }

@@ -190,3 +190,8 @@ export function statusOn(status: AccountStatus, activationDate: PlainDate, day: 
 export function isToComplete(status: AccountStatus, paidMinor: Minor, totalMinor: Minor): boolean {
   return paidMinor >= totalMinor && isStatusIn(status, 'completesWhenPaid');
 }
+
+/** Whether a completed account is not paid in full any more. */
+export function isToReopen(status: AccountStatus, paidMinor: Minor, totalMinor: Minor): boolean {
+  return paidMinor < totalMinor && isStatusIn(status, 'paidInFull');
+}
