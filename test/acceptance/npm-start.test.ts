@@ -42,11 +42,14 @@ const PROGRAM_FILES = [
   ...['migrations', 'templates', 'fonts'],
 ];
 
-async function expectOrderlyEnd(service: RunningService, dataDir: string): Promise<void> {
+/** @returns the output of the service. */
+async function expectOrderlyEnd(service: RunningService, dataDir: string): Promise<string> {
+  const { stdout } = await service.end();
   await untilNoProcessIn(dataDir);
   await expect(fetch(`${service.origin}/livez`)).rejects.toThrow('fetch failed');
   expect(await readdir(join(dataDir, 'postgres'))).not.toContain('postmaster.pid');
   expect(await readFile(join(dataDir, 'postgres.log'), 'utf8')).toMatch(/database system is shut down\n$/);
+  return stdout;
 }
 
 describe.runIf(process.platform !== 'win32')('npm start', () => {
@@ -76,8 +79,7 @@ describe.runIf(process.platform !== 'win32')('npm start', () => {
     async (signal) => {
       const service = await npmStart('sh', { DATA_DIR: dataDir });
       process.kill(-service.pid, signal);
-      await expectOrderlyEnd(service, dataDir);
-      expect(service.output()).toContain('Stopped');
+      expect(await expectOrderlyEnd(service, dataDir)).toContain('Stopped');
     },
   );
 
@@ -90,8 +92,7 @@ describe.runIf(process.platform !== 'win32')('npm start', () => {
     ]);
     const [first] = childrenOf(service.pid);
     process.kill(Number(first), 'SIGTERM');
-    await expectOrderlyEnd(service, dataDir);
-    expect(service.output()).toContain('Stopped');
+    expect(await expectOrderlyEnd(service, dataDir)).toContain('Stopped');
   });
 });
 

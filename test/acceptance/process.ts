@@ -33,6 +33,8 @@ export interface RunningService {
   call: ReturnType<typeof createCaller>;
   /** The output so far, without its beginning if the output is very long. */
   output(): string;
+  /** Waits until the process has ended, and its children that write to its output. */
+  end(): Promise<Ended>;
   /** Sends SIGTERM, as a service manager does. */
   stop(signal?: NodeJS.Signals): Promise<Ended>;
   /** Sends SIGKILL, which acts like a crash. */
@@ -95,10 +97,13 @@ export async function startService(
     () => hasEnded() || answers(`${origin}/readyz`),
   );
   if (hasEnded()) throw new Error(`The service ended:\n${output()}`);
-  const endBy = async (signal: NodeJS.Signals) => {
-    child.kill(signal);
-    await until(() => `the service to end after ${signal}:\n${output()}`, hasEnded);
+  const end = async () => {
+    await until(() => `the service to end:\n${output()}`, hasEnded);
     return ended;
+  };
+  const endBy = (signal: NodeJS.Signals) => {
+    child.kill(signal);
+    return end();
   };
   return {
     origin,
@@ -107,6 +112,7 @@ export async function startService(
     readyMs: Date.now() - began,
     call: createCaller(`${origin}/api`),
     output,
+    end,
     stop: (signal = 'SIGTERM') => endBy(signal),
     kill: () => endBy('SIGKILL'),
   };
