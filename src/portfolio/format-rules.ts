@@ -367,7 +367,7 @@ export const FORMAT: Readonly<Record<FileName, FileFormat>> = {
       optional(
         'plan_changed_on',
         date,
-        'For an account whose terms were changed since its sale: the first day with the present terms. The earlier terms are not imported.',
+        'For an account whose terms were changed since its sale: the first day with the present terms. The earlier terms are not imported, so the account may have given more credit than it had by its present price.',
       ),
       optional(
         'restructured',

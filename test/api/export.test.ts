@@ -675,7 +675,17 @@ it('an export of accounts whose plans were changed is imported with the present 
     const ids: Record<string, number> = {};
     const offer = { discountBasisPoints: 1_000, until: '2027-06-30', minDues: 3 };
     await dataOf(source.call('PUT', '/payplans/2', { earlyPayoff: offer }));
-    const names = ['DEFERRED', 'CORRECTED', 'UNDONE', 'HARVESTS', 'EMPTY', 'PLAIN', 'PAID_OFF', 'REVERSED'];
+    const names = [
+      'DEFERRED',
+      'CORRECTED',
+      'UNDONE',
+      'HARVESTS',
+      'EMPTY',
+      'PLAIN',
+      'PAID_OFF',
+      'REVERSED',
+      'RAISED',
+    ];
     for (const externalId of names) {
       const { id } = await newAccount(source, { externalId });
       ids[externalId] = id;
@@ -705,6 +715,17 @@ it('an export of accounts whose plans were changed is imported with the present 
     await change('CORRECTED', { kind: 'price_correction', amount: 4_000 });
     await change('UNDONE', { kind: 'undo' });
     await change('EMPTY', { kind: 'price_correction', amount: 20_800 });
+    await change('RAISED', { kind: 'price_correction', amount: 20_800 });
+    await pay(source, ids.RAISED ?? 0, 900);
+    const giveCredit = (path: string, amount: number, body: object) =>
+      dataOf(
+        source.call('POST', `/accounts/${ids.RAISED}/credit/${path}`, { amount, reason: 'A test', ...body }),
+        201,
+      );
+    await giveCredit('refund', 500, { paymentMethodId: 1 });
+    await giveCredit('transfer', 300, { toAccountId: ids.PLAIN });
+    setToday(source, '2026-12-05');
+    await change('RAISED', { kind: 'undo' });
     setToday(source, '2026-12-20');
 
     const files = await exportFiles(source);
@@ -723,6 +744,12 @@ it('an export of accounts whose plans were changed is imported with the present 
       PLAIN: ['', '', ''],
       PAID_OFF: ['2026-11-20', '', ''],
       REVERSED: ['2026-11-20', '', ''],
+      RAISED: ['2026-12-05', '', ''],
+    });
+    expect(await accountNow(source, ids.RAISED ?? 0)).toMatchObject({
+      total: 22_800,
+      paid: 2_500,
+      credit: 0,
     });
     expect(await accountNow(source, ids.PAID_OFF ?? 0)).toMatchObject({ status: 'completed', total: 20_800 });
     for (const table of ['pay_plans', 'product_configurations', 'products', 'employees'])

@@ -45,6 +45,8 @@ export interface ImportedAccount {
   externalId: string;
   terms: Terms;
   openedOn: PlainDate;
+  /** Whether its terms were changed since its sale. Its earlier prices are unknown, so it can have had more credit than by its present price. */
+  hasChangedTerms: boolean;
   /** The status in accounts.csv. */
   status: AccountStatus | null;
   statusSince: PlainDate | null;
@@ -108,7 +110,7 @@ export function computeAccountBooks(
   history: readonly HistoryItem[],
   decimals: number,
 ): ComputedAccount {
-  const { id, terms, openedOn } = account;
+  const { id, terms, openedOn, hasChangedTerms } = account;
   const total = totalOf(terms);
   const problems: BooksProblem[] = [];
   const entries: ComputedAccount['entries'] = [];
@@ -129,6 +131,7 @@ export function computeAccountBooks(
     paid_month: null,
     paid_month_minor: 0,
   };
+  let paid: Minor = 0n;
   let events: MoneyEvent[] = [];
   let items: HistoryItem[] = [];
 
@@ -156,7 +159,8 @@ export function computeAccountBooks(
   }
 
   for (const item of history) {
-    const event = moneyEventFor(item, id, books.status);
+    const event = moneyEventFor(item, id, { status: books.status, paidBefore: paid, hasChangedTerms });
+    paid += paidDelta(item);
     if (event) {
       events.push(event);
       items.push(item);
@@ -206,7 +210,15 @@ export function computeAccountBooks(
  * The money event of an item. Undefined for a change of status that posts nothing. For example, a change from completed back to
  * written_off posts nothing, because the loss was posted before.
  */
-function moneyEventFor(item: HistoryItem, accountId: number, status: AccountStatus): MoneyEvent | undefined {
+function moneyEventFor(
+  item: HistoryItem,
+  accountId: number,
+  {
+    status,
+    paidBefore,
+    hasChangedTerms,
+  }: Pick<ImportedAccount, 'hasChangedTerms'> & { status: AccountStatus; paidBefore: Minor },
+): MoneyEvent | undefined {
   const { kind, day: valueDate, amountMinor, eventId, paymentMethodId, isReceiver } = item;
   const payment = {
     id: item.paymentId ?? eventId,
@@ -217,6 +229,8 @@ function moneyEventFor(item: HistoryItem, accountId: number, status: AccountStat
   };
   const base = { actor: SYSTEM, valueDate, contra: [] };
   const move = { ...base, ...(item.creditMoveId !== null && { creditMoveId: item.creditMoveId }) };
+  const creditOut =
+    hasChangedTerms && amountMinor <= paidBefore ? ('money_out' as const) : ('credit_out' as const);
   switch (kind) {
     case 'open':
       return { ...base, event: 'account_opened', movements: [{ accountId, movement: { kind: 'open' } }] };
@@ -229,14 +243,14 @@ function moneyEventFor(item: HistoryItem, accountId: number, status: AccountStat
     case 'reverse':
       return reversedEvent(payment, SYSTEM);
     case 'transfer': {
-      const movement = { kind: isReceiver ? ('money_in' as const) : ('credit_out' as const), amountMinor };
+      const movement = { kind: isReceiver ? ('money_in' as const) : creditOut, amountMinor };
       return { ...move, event: 'credit_transferred', movements: [{ accountId, movement }] };
     }
     case 'refund':
       return {
         ...move,
         event: 'credit_refunded',
-        movements: [{ accountId, movement: { kind: 'credit_out', amountMinor } }],
+        movements: [{ accountId, movement: { kind: creditOut, amountMinor } }],
         contra: [{ ledgerAccount: 'clearing', amountMinor: -amountMinor, paymentMethodId }],
       };
     case 'change': {

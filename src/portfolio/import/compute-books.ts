@@ -136,6 +136,7 @@ function accountOf(
     externalId: external_id,
     terms: runs ? termsOfRuns(equal, runs) : equal,
     openedOn: opening.day,
+    hasChangedTerms: row.plan_changed_on !== null,
     status: row.status,
     statusSince: row.status_since,
     source: {

@@ -217,6 +217,7 @@ export interface AccountTermsRow {
   schedule: StagedRun[] | null;
   /** The shape of the pay plan. Null if the account has terms of its own. */
   shape: PlanShapeColumns | null;
+  plan_changed_on: PlainDate | null;
   status: AccountStatus | null;
   status_since: PlainDate | null;
   source_as_of: PlainDate | null;
@@ -247,8 +248,8 @@ export async function fetchAccounts(tx: Tx, from: number, to: number): Promise<A
       a.grace_days, schedule, case when follows_plan then json_build_object('price_minor', p.price, 'every', p.every,
         'months_without_dues', p.months_without_dues, 'rounding_minor', p.rounding_unit, 'harvest_months', p.harvest -> 'months',
         'harvest_days', p.harvest -> 'days', 'harvest_shares', p.harvest -> 'shares', 'harvest_cycles', p.harvest_cycles,
-        'lead_days', p.lead_days) end as shape, status, status_since, source_as_of, source_payment_count,
-      source_paid, source_balance, source_arrears, source_paid_until
+        'lead_days', p.lead_days) end as shape, plan_changed_on, status, status_since, source_as_of,
+      source_payment_count, source_paid, source_balance, source_arrears, source_paid_until
     from new_accounts a left join plans p on p.name = a.pay_plan
     where position between ${from} and ${to} order by position`.execute(tx);
   return rows;
