@@ -6,6 +6,7 @@ import { createLog } from '../../src/core/log.ts';
 import { addDemoCompany } from '../../src/demo/company.ts';
 import { currencyOf, prepareDatabase } from '../../src/start/database-preparation.ts';
 import { runStatement } from '../support/statements.ts';
+import { eventually } from '../support/waiting.ts';
 import { expectVerifyToPass } from './books.ts';
 import { read, registerAdmin } from './client.ts';
 import {
@@ -32,7 +33,7 @@ test('DEMO_DATA=company adds a company with a year of payments, once, and its bo
   const environment = { ...NO_RATE_LIMITS, DATABASE_URL: await newDatabase(), DEMO_DATA: 'company' };
   const service = await startService(environment);
   report(`demo company: ready after ${service.readyMs} ms`);
-  expect(service.output()).toMatch(FIRST_MONTH);
+  await eventually(() => service.output()).toMatch(FIRST_MONTH);
   const token = await registerAdmin(service);
   const count = async (path: string) => {
     const { status, body, text } = await service.call('GET', path, undefined, { token });
@@ -131,7 +132,7 @@ test('a database with a customer gets no demo company', async () => {
   expect((await service.call('POST', '/customers', customer, { token })).status).toBe(201);
   await service.stop();
   const again = await startService({ ...environment, DEMO_DATA: 'company' });
-  expect(again.output()).toContain('DEMO_DATA=company has no effect');
+  await eventually(() => again.output()).toContain('DEMO_DATA=company has no effect');
   expect((await again.call('GET', '/customers', undefined, { token })).body.data).toHaveLength(1);
   await again.stop();
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { runStatement } from '../support/statements.ts';
+import { eventually } from '../support/waiting.ts';
 import { BOSS, createAdmin, expectRefusal, linesOf, openAccount, PASSWORD, read, signIn } from './client.ts';
 import {
   cleanUpAfterwards,
@@ -153,7 +154,7 @@ describe('a test clock', () => {
     expect((await setClock()).status).toBe(200);
     await runStatement(url, 'alter table sessions rename to sessions_away');
     expect((await setClock()).status).toBe(503);
-    expect(service.output()).toContain('minute job: delete expired sessions: failed');
+    await eventually(() => service.output()).toContain('minute job: delete expired sessions: failed');
     await runStatement(url, 'alter table sessions_away rename to sessions');
     expect((await setClock()).status).toBe(200);
     await service.stop();

@@ -73,12 +73,12 @@ describe('a first start', () => {
     expect((await fetch(`${service.origin}/api-docs/openapi.json`)).status).toBe(200);
   });
 
-  test('warns that the webhook is open', () => {
-    expect(service.output()).toContain('WEBHOOK_SECRET');
+  test('warns that the webhook is open', async () => {
+    await eventually(() => service.output()).toContain('WEBHOOK_SECRET');
   });
 
-  test('warns that one person can register twice and approve their own requests', () => {
-    expect(service.output()).toContain('APPROVAL_LIMIT is set, but registration is open');
+  test('warns that one person can register twice and approve their own requests', async () => {
+    await eventually(() => service.output()).toContain('APPROVAL_LIMIT is set, but registration is open');
   });
 
   test('refuses a second process on its data folder with a one-line reason', async () => {

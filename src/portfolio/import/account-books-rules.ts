@@ -159,7 +159,8 @@ export function computeAccountBooks(
   }
 
   for (const item of history) {
-    const event = moneyEventFor(item, id, { status: books.status, paidBefore: paid, hasChangedTerms });
+    const creditOut = hasChangedTerms && item.amountMinor <= paid ? 'money_out' : 'credit_out';
+    const event = moneyEventFor(item, id, { status: books.status, creditOut });
     paid += paidDelta(item);
     if (event) {
       events.push(event);
@@ -213,11 +214,7 @@ export function computeAccountBooks(
 function moneyEventFor(
   item: HistoryItem,
   accountId: number,
-  {
-    status,
-    paidBefore,
-    hasChangedTerms,
-  }: Pick<ImportedAccount, 'hasChangedTerms'> & { status: AccountStatus; paidBefore: Minor },
+  { status, creditOut }: { status: AccountStatus; creditOut: 'money_out' | 'credit_out' },
 ): MoneyEvent | undefined {
   const { kind, day: valueDate, amountMinor, eventId, paymentMethodId, isReceiver } = item;
   const payment = {
@@ -229,8 +226,6 @@ function moneyEventFor(
   };
   const base = { actor: SYSTEM, valueDate, contra: [] };
   const move = { ...base, ...(item.creditMoveId !== null && { creditMoveId: item.creditMoveId }) };
-  const creditOut =
-    hasChangedTerms && amountMinor <= paidBefore ? ('money_out' as const) : ('credit_out' as const);
   switch (kind) {
     case 'open':
       return { ...base, event: 'account_opened', movements: [{ accountId, movement: { kind: 'open' } }] };
