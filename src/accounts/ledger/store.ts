@@ -105,9 +105,10 @@ function statementFor(tables: readonly WrittenTable[], hasChanges: boolean): str
 
 function makeStatement(tables: readonly WrittenTable[], hasChanges: boolean): string {
   const inserts = tables.map(
-    (table, at) => `${table}_added as (${insertRows(table, WRITTEN[table], `$${at + 4}`)}),`,
+    (table, at) => `${table}_added as (${insertRows(table, WRITTEN[table], `$${at + 5}`)}),`,
   );
-  const changes = hasChanges ? `${insertChanges(`$${tables.length + 4}`)},` : '';
+  const changes = hasChanges ? `${insertChanges(`$${tables.length + 5}`)},` : '';
+  // The ids are also in the JSON, of which PostgreSQL expects a hundred rows. Without $4, it would read all accounts of small books.
   return `
     with ${inserts.join('\n    ')}
     ${changes}
@@ -127,7 +128,7 @@ function makeStatement(tables: readonly WrittenTable[], hasChanges: boolean): st
       paid_month_minor = b.paid_month_minor, event_count = b.event_count, status = b.status,
       status_reason = b.status_reason, updated_at = business_now()
     from json_populate_recordset(null::accounts, $3::json) b
-    where a.id = b.id
+    where a.id = b.id and a.id = any($4::bigint[])
     returning a.id, a.next_due_date, a.updated_at`;
 }
 
@@ -146,6 +147,7 @@ function ledgerStatement({ count, entries, accounts, rows }: LedgerRows) {
     count,
     rowsAsJson(entries),
     rowsAsJson(accounts),
+    accounts.map(({ id }) => id),
     ...tables.map((table) => rowsAsJson(rows[table])),
     ...(changes.length > 0 ? [rowsAsJson(changes)] : []),
   ];

@@ -95,7 +95,7 @@ export async function findTransactions(
       `select p.*, ${MORE_COLUMNS}
       from payments p
       where (p.reference_key = any($1::text[])
-          or p.reference_key ~ '[OI]' and translate(p.reference_key, 'OI', '01') = any($2::text[]))
+          or translate(p.reference_key, 'OI', '01') = any($2::text[]) and p.reference_key ~ '[OI]')
         and (p.status <> 'reversed' or p.provider is not null)`,
       [[...new Set([...keys, ...similarKeys])], similarKeys],
     ),
