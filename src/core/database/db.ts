@@ -49,7 +49,15 @@ export function sessionTimeoutsMs({ statementMs, lockMs, idleInTransactionMs }: 
 
 /** PostgreSQL's ids of array types, which `pg.types.builtins` does not have. */
 export const ARRAYS = { INT4: 1007, INT8: 1016, TEXT: 1009, DATE: 1182 } as const;
-const readTexts: (text: string) => string[] = pg.types.getTypeParser(ARRAYS.TEXT as number);
+const readAnyTexts: (text: string) => string[] = pg.types.getTypeParser(ARRAYS.TEXT as number);
+
+/** Splits an array in one dimension without quotes and nulls, such as the runs of an account. `readAnyTexts` takes ten times as long. */
+function readTexts(text: string): string[] {
+  const isPlain =
+    text.startsWith('{') && !text.includes('"') && !text.includes('N') && text.lastIndexOf('{') === 0;
+  if (!isPlain) return readAnyTexts(text);
+  return text === '{}' ? [] : text.slice(1, -1).split(',');
+}
 
 /** Reads an int8 as an exact number, a date as text and a timestamptz as ISO 8601 in UTC, also in arrays. */
 export const columnTypes: pg.CustomTypesConfig = {
@@ -59,7 +67,8 @@ export const columnTypes: pg.CustomTypesConfig = {
     if (oid === pg.types.builtins.TIMESTAMPTZ) return isoTimestamp;
     const type: number = oid;
     if (type === ARRAYS.INT8) return (text: string) => readTexts(text).map(parseInt8);
-    if (type === ARRAYS.DATE) return readTexts;
+    if (type === ARRAYS.INT4) return (text: string) => readTexts(text).map(Number);
+    if (type === ARRAYS.DATE || type === ARRAYS.TEXT) return readTexts;
     return pg.types.getTypeParser(oid, format);
   },
 };
