@@ -2034,14 +2034,17 @@ CREATE OR REPLACE FUNCTION public.instalments_due_in_runs(day date, run_from dat
  IMMUTABLE PARALLEL SAFE
 AS $function$
   select case
-    when width_bucket(day, run_from) = 0 then 0
-    else run_before_minor[width_bucket(day, run_from)] - run_before_minor[1]
-      + run_amount_minor[width_bucket(day, run_from)] * least(
-        run_count[width_bucket(day, run_from)],
-        case run_unit[width_bucket(day, run_from)]
-          when 'day' then day - run_anchor[width_bucket(day, run_from)]
-          else months_between(run_anchor[width_bucket(day, run_from)], day)
-        end / run_every[width_bucket(day, run_from)] - run_place[width_bucket(day, run_from)] + 1)
+    when day >= run_from[1] then run_before_minor[width_bucket(day, run_from)] - run_before_minor[1]
+      + run_amount_minor[width_bucket(day, run_from)] * case run_count[width_bucket(day, run_from)]
+        when 1 then 1
+        else least(
+          run_count[width_bucket(day, run_from)],
+          case run_unit[width_bucket(day, run_from)]
+            when 'day' then day - run_anchor[width_bucket(day, run_from)]
+            else months_between(run_anchor[width_bucket(day, run_from)], day)
+          end / run_every[width_bucket(day, run_from)] - run_place[width_bucket(day, run_from)] + 1)
+      end
+    else 0
   end
 $function$;
 

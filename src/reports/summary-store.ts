@@ -4,8 +4,9 @@ import {
   changedAccountsOn,
   depositDueBy,
   earlierTermsOn,
+  HAS_CHANGED_PLANS,
+  HAS_RUNS,
   instalmentsDueBy,
-  isAnyPlanChanged,
   isAnyPlanChangedAfter,
   nextDueDateWith,
   originalDueDateWith,
@@ -13,7 +14,7 @@ import {
   originalTermsOn,
   paidToInstalments,
   totalOn,
-  UNCHANGED_ACCOUNTS,
+  unchangedAccounts,
 } from '../accounts/schedule/store.ts';
 import { statusesIn } from '../accounts/status/rules.ts';
 import type { Context } from '../core/context.ts';
@@ -26,12 +27,24 @@ import { BUCKET_STARTS, type ReportDays, type ReportPeriod } from './rules.ts';
 /** A summary reads all accounts, which takes seconds in a large portfolio. */
 export const SUMMARY_READS = { what: 'summaries', connections: 2 };
 
-export async function isAnythingDatedAfter(tx: Tx, day: PlainDate): Promise<boolean> {
-  const { rows } = await sql<{ found: boolean }>`
-    select exists (select from payments where payment_date > ${day}::date)
-      or exists (select from credit_moves where value_date > ${day}::date)
-      or exists (select from account_status_changes where changed_on > ${day}::date) as found`.execute(tx);
-  return rows[0]?.found || (await isAnyPlanChangedAfter(tx, day));
+/** What the books have. The statements leave out formulas for what no account has: on small books, most of their time is planning. */
+export interface Books {
+  /** Whether anything is dated after asOf. */
+  isDatedLater: boolean;
+  hasRuns: boolean;
+  hasChangedPlans: boolean;
+  hasWriteOffs: boolean;
+}
+
+export async function describeBooks(tx: Tx, asOf: PlainDate): Promise<Books> {
+  const { rows } = await sql<Books>`
+    select ${HAS_RUNS} as "hasRuns", ${HAS_CHANGED_PLANS} as "hasChangedPlans",
+      exists (select from accounts where written_off_on is not null) as "hasWriteOffs",
+      exists (select from payments where payment_date > ${asOf}::date)
+        or exists (select from credit_moves where value_date > ${asOf}::date)
+        or exists (select from account_status_changes where changed_on > ${asOf}::date)
+        or ${isAnyPlanChangedAfter(asOf)} as "isDatedLater"`.execute(tx);
+  return rows[0] ?? { isDatedLater: true, hasRuns: true, hasChangedPlans: true, hasWriteOffs: true };
 }
 
 /** The accounts of one status, product and bucket. Sums of money are texts, because they can be too large for an exact number. */
@@ -78,15 +91,18 @@ export async function accountFigures(
   context: Pick<Context, 'config'>,
   period: ReportPeriod,
   days: ReportDays,
+  { hasRuns, hasChangedPlans }: Books,
 ): Promise<SummaryFigures[]> {
   // The formulas of accounts whose plan was never changed are shorter, so these accounts are summed up apart.
-  const unchanged = await figuresOf(tx, context, period, days, partsOfUnchanged(days));
-  if (!(await isAnyPlanChanged(tx))) return unchanged;
+  const unchanged = await figuresOf(tx, context, period, days, partsOfUnchanged(days, hasRuns));
+  if (!hasChangedPlans) return unchanged;
   return [...unchanged, ...(await figuresOf(tx, context, period, days, partsOfChanged(days)))];
 }
 
 /** The parts of the statement that depend on whether the plans of its accounts were changed. */
 interface Parts {
+  /** Whether any of its accounts can have runs, on any day. */
+  hasRuns: boolean;
   /** With their terms on asOf. */
   accounts: RawBuilder<unknown>;
   /** Whether an `account_id` is that of one of them. */
@@ -103,12 +119,13 @@ interface Parts {
   originalDueBefore: RawBuilder<unknown>;
 }
 
-function partsOfUnchanged({ before }: ReportDays): Parts {
+function partsOfUnchanged({ before }: ReportDays, hasRuns: boolean): Parts {
   return {
-    accounts: UNCHANGED_ACCOUNTS,
+    hasRuns,
+    accounts: unchangedAccounts(hasRuns),
     isOfAccounts: sql`true`,
     columns: sql`
-      ${instalmentsDueBy(before)} as instalments_due_before,
+      ${instalmentsDueBy(before, hasRuns)} as instalments_due_before,
       ${paidToInstalments(sql`paid_before`)} as instalments_before`,
     join: sql``,
     changeOfContract: () => sql`0`,
@@ -122,6 +139,7 @@ function partsOfUnchanged({ before }: ReportDays): Parts {
 function partsOfChanged({ asOf, before }: ReportDays): Parts {
   const paid = sql`paid_before`;
   return {
+    hasRuns: true,
     accounts: changedAccountsOn(asOf),
     isOfAccounts: sql`account_id in ${CHANGED_IDS}`,
     columns: sql`
@@ -161,10 +179,10 @@ async function figuresOf(
     with with_paid as (${accountsOf(startDate, days, parts)}),
     with_dues as (
       select product_id, activation_date, a.total_minor, created_at, paid_end, paid_before, existed, recorded_status,
-        ${nextDueDateWith(sql`paid_end`)} as due_date,
+        ${nextDueDateWith(sql`paid_end`, parts.hasRuns)} as due_date,
         restructured_kind is not null as restructured,
         ${depositDueBy(asOf)} as deposit_due,
-        ${instalmentsDueBy(asOf)} as instalments_due,
+        ${instalmentsDueBy(asOf, parts.hasRuns)} as instalments_due,
         ${paidToInstalments(sql`paid_end`)} as instalments_end,
         ${parts.columns}
       from with_paid a ${parts.join}
@@ -300,7 +318,10 @@ export async function writeOffFigures(
   tx: Tx,
   { startDate }: ReportPeriod,
   { asOf, before }: ReportDays,
+  { hasChangedPlans, hasWriteOffs }: Books,
 ): Promise<WriteOffs> {
+  if (!hasWriteOffs) return NO_WRITE_OFFS;
+  const totalBy = (day: RawBuilder<unknown>) => (hasChangedPlans ? totalOn(day) : sql`a.total_minor`);
   const { rows } = await sql<WriteOffs>`
     select
       count(*) filter (where written_off_on >= ${startDate}::date) as accounts,
@@ -308,16 +329,18 @@ export async function writeOffFigures(
         as amount,
       coalesce(sum(least(total_end, paid_end) - least(total_before, paid_before)), 0)::text as recovered
     from accounts a, lateral (
-      select ${totalOn(sql`a.written_off_on`)} as total_then, ${totalOn(sql`${asOf}::date`)} as total_end,
-        ${totalOn(sql`greatest(a.written_off_on, ${before}::date)`)} as total_before,
+      select ${totalBy(sql`a.written_off_on`)} as total_then, ${totalBy(sql`${asOf}::date`)} as total_end,
+        ${totalBy(sql`greatest(a.written_off_on, ${before}::date)`)} as total_before,
         a.paid_minor - coalesce(sum(amount_minor), 0) as paid_then,
         a.paid_minor - coalesce(sum(amount_minor) filter (where value_date > ${asOf}::date), 0) as paid_end,
         a.paid_minor - coalesce(sum(amount_minor) filter (where value_date > ${before}::date), 0) as paid_before
       from account_money
       where account_id = a.id and value_date > a.written_off_on) p
     where written_off_on <= ${asOf}::date`.execute(tx);
-  return rows[0] ?? { accounts: 0, amount: '0', recovered: '0' };
+  return rows[0] ?? NO_WRITE_OFFS;
 }
+
+const NO_WRITE_OFFS: WriteOffs = { accounts: 0, amount: '0', recovered: '0' };
 
 export function findProductNames(tx: Tx) {
   return tx.selectFrom('products').select(['id', 'name']).orderBy('id').execute();

@@ -18,8 +18,9 @@ import {
 } from './rules.ts';
 import {
   accountFigures,
+  type Books,
+  describeBooks,
   findProductNames,
-  isAnythingDatedAfter,
   type SummaryFigures,
   writeOffFigures,
 } from './summary-store.ts';
@@ -29,9 +30,9 @@ const EARLIER_PERIOD = { path: 'endDate', advice: 'ask for an earlier period' };
 /** The figures of the portfolio for a period, from one snapshot. The formulas are in summary-store.ts. */
 export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, period: ReportPeriod) {
   const { currency } = context;
-  const days = await readReportDays(tx, context, period);
-  const figures = await accountFigures(tx, context, period, days);
-  const writeOffs = await writeOffFigures(tx, period, days);
+  const { days, books } = await readReportDays(tx, context, period);
+  const figures = await accountFigures(tx, context, period, days, books);
+  const writeOffs = await writeOffFigures(tx, period, days, books);
   const products = await findProductNames(tx);
 
   const amount = (minor: Minor) => totalOf(minor, currency, EARLIER_PERIOD);
@@ -143,8 +144,8 @@ export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, pe
 
 /** The collection rate of `summarizeAccounts` without the other figures. */
 export async function readCollectionRate(tx: Tx, context: Omit<Context, 'db'>, period: ReportPeriod) {
-  const days = await readReportDays(tx, context, period);
-  const figures = await accountFigures(tx, context, period, days);
+  const { days, books } = await readReportDays(tx, context, period);
+  const figures = await accountFigures(tx, context, period, days, books);
   return collectionRateOf(figures, ratioAt(days, context.currency));
 }
 
@@ -185,9 +186,10 @@ async function readReportDays(
   tx: Tx,
   context: Pick<Context, 'clock' | 'config'>,
   period: ReportPeriod,
-): Promise<ReportDays> {
+): Promise<{ days: ReportDays; books: Books }> {
   const days = reportDaysOf(period, today(context));
-  return { ...days, isToday: days.isToday && !(await isAnythingDatedAfter(tx, days.asOf)) };
+  const books = await describeBooks(tx, days.asOf);
+  return { days: { ...days, isToday: days.isToday && !books.isDatedLater }, books };
 }
 
 type Sum = Exclude<

@@ -128,7 +128,7 @@ async function read<T>(columns: { [K in keyof T]: RawBuilder<unknown> }): Promis
   return rows;
 }
 
-function standingOf({ status, paid_minor }: AccountRow, today: PlainDate) {
+function standingOf({ status, paid_minor }: Pick<AccountRow, 'status' | 'paid_minor'>, today: PlainDate) {
   return { paidMinor: BigInt(paid_minor), today, closed: CLOSED.includes(status), activated: true };
 }
 
@@ -251,5 +251,21 @@ describe('the SQL of an account', () => {
       };
     });
     expect(rows).toEqual(byTheRules.map((row) => expect.objectContaining(row)));
+  });
+});
+
+describe('the SQL of accounts without runs', () => {
+  it('is as that of all accounts', async () => {
+    const day = '2025-08-31' as PlainDate;
+    const other = sql`(a.paid_minor * 3 / 4)`;
+    const rows = await read<Record<'due' | 'dueWithoutRuns' | 'next' | 'nextWithoutRuns', unknown>>({
+      ...{ due: instalmentsDueBy(day), dueWithoutRuns: instalmentsDueBy(day, false) },
+      ...{ next: nextDueDateWith(other), nextWithoutRuns: nextDueDateWith(other, false) },
+    });
+    const equal = rows.filter(({ run_anchor }) => run_anchor === null);
+    expect(equal.length).toBeGreaterThan(100);
+    expect(equal.map(({ dueWithoutRuns, nextWithoutRuns }) => [dueWithoutRuns, nextWithoutRuns])).toEqual(
+      equal.map(({ due, next }) => [due, next]),
+    );
   });
 });
