@@ -20,6 +20,7 @@ import {
   compareLargestDaysPastDue,
   daysPastDueOn,
   largestDaysPastDueOn,
+  shownColumn,
 } from './schedule/store.ts';
 import type { AccountSearch } from './search-rules.ts';
 import { statusesIn } from './status/rules.ts';
@@ -147,7 +148,7 @@ const SHOWN_COLUMNS = [
 export type ShownAccountRow = Pick<AccountRow, (typeof SHOWN_COLUMNS)[number]>;
 
 export const SELECT_SHOWN = sql.raw<ShownAccountRow>(
-  `select ${SHOWN_COLUMNS.map((name) => `a.${name}`).join(', ')} from accounts a`,
+  `select ${SHOWN_COLUMNS.map(shownColumn).join(', ')} from accounts a`,
 );
 
 /** @throws AppError NOT_FOUND. */

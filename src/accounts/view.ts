@@ -63,11 +63,12 @@ export function toAccount(row: ShownAccountRow, currency: Currency, day: PlainDa
     balance: amountOf(balanceOf({ status, totalMinor: BigInt(row.total_minor), paidMinor }), currency),
     credit: amountOf(row.credit_minor, currency),
     arrears: amountOf(current.arrearsMinor, currency),
-    ...toPaymentState(current, currency),
     externalId: row.external_id,
     metadata: row.metadata,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
+    // At the end: a property after a spread takes long, and lists make this object for each row.
+    ...toPaymentState(current, currency),
   };
 }
 

@@ -7,11 +7,14 @@ import {
   chargesOf,
   daysPastDue,
   dueBy,
+  hasEqualInstalments,
   isBeyondGrace as isBeyondGraceInRules,
   lastDayOfGrace,
   nextItem,
   position,
+  rhythmOf,
   runColumns,
+  scheduleItems,
   termsOf,
 } from '../../src/accounts/schedule/rules.ts';
 import {
@@ -28,7 +31,7 @@ import {
   PAID_UNTIL,
   paidToInstalments,
 } from '../../src/accounts/schedule/store.ts';
-import { accountColumns, BALANCE } from '../../src/accounts/store.ts';
+import { accountColumns, BALANCE, SELECT_SHOWN, type ShownAccountRow } from '../../src/accounts/store.ts';
 import { dateInRun, type Run } from '../../src/catalogue/pay-plans/rules.ts';
 import { FREQUENCIES } from '../../src/catalogue/pay-plans/schema.ts';
 import { addDays, type PlainDate } from '../../src/core/values/dates.ts';
@@ -267,5 +270,23 @@ describe('the SQL of accounts without runs', () => {
     expect(equal.map(({ dueWithoutRuns, nextWithoutRuns }) => [dueWithoutRuns, nextWithoutRuns])).toEqual(
       equal.map(({ due, next }) => [due, next]),
     );
+  });
+});
+
+describe('the terms of an account in a list', () => {
+  it('have the items and the rhythm of the account', async () => {
+    const full = await read<object>({ one: sql`1` });
+    const { rows: shown } = await sql<ShownAccountRow>`${SELECT_SHOWN} order by a.id`.execute(
+      service.context.db,
+    );
+    const answers = (rows: ShownAccountRow[]) =>
+      rows.map((row) => {
+        const terms = termsOf(row);
+        const items = scheduleItems(terms, { ...standingOf(row, '2025-08-31' as PlainDate) });
+        return { items, rhythm: rhythmOf(terms), isEqual: hasEqualInstalments(terms) };
+      });
+    expect(answers(shown)).toEqual(answers(full));
+    expect(shown.filter((row) => row.run_anchor && !row.run_count).length).toBeGreaterThan(100);
+    expect(shown.filter((row) => row.run_count).length).toBeGreaterThan(100);
   });
 });

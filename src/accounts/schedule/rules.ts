@@ -7,9 +7,17 @@ import {
   type PlanTerms,
   type Run,
   runsOf as runsOfAmounts,
+  singleRun,
 } from '../../catalogue/pay-plans/rules.ts';
 import type { Frequency, Row } from '../../core/database/tables.ts';
-import { addDays, compareDates, daysBetween, later, type PlainDate } from '../../core/values/dates.ts';
+import {
+  addDays,
+  compareDates,
+  dateNumber,
+  daysBetween,
+  later,
+  type PlainDate,
+} from '../../core/values/dates.ts';
 import { type Minor, maxMinor, minMinor } from '../../core/values/money.ts';
 
 // The schedule of an account is a deposit and runs of instalments. Item 0 is the deposit, due on the activation date. Items 1, 2, … are
@@ -90,10 +98,17 @@ export function termColumns(terms: Terms) {
 }
 
 function readRuns(row: TermColumns): Run[] | undefined {
-  return row.run_anchor?.map((anchor, i) => {
-    const unit = row.run_unit?.[i];
-    const [every, place, count] = [row.run_every?.[i], row.run_place?.[i], row.run_count?.[i]];
-    const amount = row.run_amount_minor?.[i];
+  const { run_anchor: anchors, run_unit: units, run_every: periods, run_place: places } = row;
+  const { run_count: counts, run_amount_minor: amounts } = row;
+  return anchors?.map((anchor, i) => {
+    const amount = amounts?.[i];
+    // Each run has one due, see `shownColumn`.
+    if (counts === null && amount !== undefined)
+      return singleRun({ date: anchor, amountMinor: BigInt(amount) });
+    const unit = units?.[i];
+    const every = periods?.[i];
+    const place = places?.[i];
+    const count = counts?.[i];
     if (every === undefined || place === undefined || count === undefined || amount === undefined)
       throw new Error(`Run ${i + 1} of an account lacks a value. Run npm run verify.`);
     if (unit !== 'day' && unit !== 'month')
@@ -138,32 +153,33 @@ export function rhythmOf(terms: Terms): Rhythm | null {
   if (terms.runs === undefined) return { frequency: terms.frequency, every: 1, days: [] };
   const last = terms.runs.findLast(({ count }) => count > 1);
   if (last) return rhythmOfRun(last);
-  const dates = terms.runs.filter(({ count }) => count > 0).map((run) => dateInRun(run, 0));
-  const known = new Set<string>(dates);
-  // As text, because lists show the rhythm of each account.
-  const isKnownIn = (year: number, date: PlainDate) =>
-    known.has(`${year}${date.slice(4).replace('-02-29', '-02-28')}`);
-  const returns = (date: PlainDate) => {
-    const year = Number(date.slice(0, 4));
-    return isKnownIn(year + 1, date) || isKnownIn(year - 1, date);
-  };
-  return dates.length > 1 && dates.every(returns)
-    ? { frequency: 'yearly', every: 1, days: daysOfYear(dates) }
-    : null;
+  // As numbers, because lists show the rhythm of each account.
+  const dates: number[] = [];
+  for (const run of terms.runs) if (run.count > 0) dates.push(dateNumber(dateInRun(run, 0)));
+  const known = new Set(dates);
+  for (const date of dates) {
+    const usual = date % YEAR === LEAP_DAY ? date - 1 : date;
+    if (!known.has(usual + YEAR) && !known.has(usual - YEAR)) return null;
+  }
+  return dates.length > 1 ? { frequency: 'yearly', every: 1, days: daysOfYear(dates) } : null;
 }
+
+/** A year and 29 February in the numbers of `dateNumber`. */
+const [YEAR, LEAP_DAY] = [10_000, 229];
 
 function rhythmOfRun({ anchor, unit, every }: Run): Rhythm {
   if (unit === 'month' && every % 12 === 0)
-    return { frequency: 'yearly', every: every / 12, days: daysOfYear([anchor]) };
+    return { frequency: 'yearly', every: every / 12, days: daysOfYear([dateNumber(anchor)]) };
   if (unit === 'month') return { frequency: 'monthly', every, days: [] };
   return every % 7 === 0
     ? { frequency: 'weekly', every: every / 7, days: [] }
     : { frequency: 'daily', every, days: [] };
 }
 
-function daysOfYear(dates: readonly PlainDate[]): Rhythm['days'] {
-  const days = new Set(dates.map((date) => date.slice(5)));
-  return [...days].map((text) => ({ month: Number(text.slice(0, 2)), day: Number(text.slice(3)) }));
+/** @param dates - as numbers. */
+function daysOfYear(dates: readonly number[]): Rhythm['days'] {
+  const days = new Set(dates.map((date) => date % YEAR));
+  return [...days].map((day) => ({ month: Math.floor(day / 100), day: day % 100 }));
 }
 
 /** The columns of a schedule that is stored as runs, which are null if it is not. A trigger computes the other columns of runs. */
@@ -385,7 +401,25 @@ export function nextInstalment(terms: Terms, paidMinor: Minor): Minor {
 
 /** The sum of all items dated on or before a date, in minor units; 0 before the activation date. */
 export function dueBy(terms: Terms, date: PlainDate): Minor {
-  return chargesOf(terms, date).chargedMinor;
+  const { sumMinor } = instalmentsBy(terms, date);
+  return hasBegun(terms, date) ? terms.depositMinor + sumMinor : sumMinor;
+}
+
+function hasBegun({ activationDate }: Terms, date: PlainDate): boolean {
+  return compareDates(date, activationDate) >= 0;
+}
+
+/** The instalments dated on or before a date, without the groups of `chargesOf`, because lists need only these two figures. */
+function instalmentsBy(terms: Terms, date: PlainDate): { count: number; sumMinor: Minor } {
+  let count = 0;
+  let sumMinor = 0n;
+  for (const run of instalmentRuns(terms)) {
+    const dues = duesInRunBy(run, date);
+    count += dues;
+    sumMinor += BigInt(dues) * run.amountMinor;
+    if (dues < run.count) break;
+  }
+  return { count, sumMinor };
 }
 
 /** A deposit, and the instalments grouped by amount. */
@@ -402,8 +436,7 @@ export interface Charges {
 
 /** The items dated on or before a date; all items without a date. */
 export function chargesOf(terms: Terms, date?: PlainDate): Charges {
-  const isBegun = date === undefined || compareDates(date, terms.activationDate) >= 0;
-  const depositMinor = isBegun ? terms.depositMinor : 0n;
+  const depositMinor = date === undefined || hasBegun(terms, date) ? terms.depositMinor : 0n;
   const instalments: Charges['instalments'] = [];
   let instalmentCount = 0;
   let instalmentsMinor = 0n;
@@ -473,7 +506,7 @@ export function partOfNextItem(terms: Terms, paidMinor: Minor): Minor {
 
 /** The number of items dated on or before a date, including the deposit. */
 export function itemsBy(terms: Terms, date: PlainDate): number {
-  return compareDates(date, terms.activationDate) < 0 ? 0 : 1 + chargesOf(terms, date).instalmentCount;
+  return hasBegun(terms, date) ? 1 + instalmentsBy(terms, date).count : 0;
 }
 
 /**
@@ -487,11 +520,17 @@ export function itemsBy(terms: Terms, date: PlainDate): number {
 export function nextItem(terms: Terms, paidMinor: Minor): OpenItem | undefined {
   if (paidMinor < terms.depositMinor)
     return { index: 0, date: terms.activationDate, remainderMinor: terms.depositMinor - paidMinor };
-  for (const run of runsOf(terms)) {
-    const towardsRun = paidMinor - run.beforeMinor;
-    if (towardsRun >= BigInt(run.count) * run.amountMinor) continue;
-    const { index, date } = dueOf(run, run.firstItem + Number(towardsRun / run.amountMinor));
-    return { index, date, remainderMinor: run.amountMinor - (towardsRun % run.amountMinor) };
+  let firstItem = 1;
+  let towardsRun = paidMinor - terms.depositMinor;
+  for (const run of instalmentRuns(terms)) {
+    const runMinor = BigInt(run.count) * run.amountMinor;
+    if (towardsRun < runMinor) {
+      const paidDues = Number(towardsRun / run.amountMinor);
+      const remainderMinor = run.amountMinor - (towardsRun % run.amountMinor);
+      return { index: firstItem + paidDues, date: dateInRun(run, paidDues), remainderMinor };
+    }
+    firstItem += run.count;
+    towardsRun -= runMinor;
   }
   return undefined;
 }
@@ -523,17 +562,18 @@ export function position(terms: Terms, standing: Standing): Position {
       arrearsMinor: 0n,
     };
   }
-  const hasBegun = activated && compareDates(today, terms.activationDate) >= 0;
-  const isOwing = hasBegun && !closed;
-  const arrears = dueBy(terms, today) - paidMinor;
+  const isBegun = activated && hasBegun(terms, today);
+  const isOwing = isBegun && !closed;
   const daysLate = isOwing ? daysPastDue(next.date, today) : 0;
+  // All items before the next are paid, so nothing is in arrears if the next is dated later.
+  const isInArrears = isOwing && compareDates(next.date, today) <= 0;
   return {
-    paymentState: closed ? 'closed' : hasBegun ? lateness(terms, today, next, daysLate) : 'not_due',
+    paymentState: closed ? 'closed' : isBegun ? lateness(terms, today, next, daysLate) : 'not_due',
     daysPastDue: daysLate,
     paidUntil: closed || next.index === 0 ? null : addDays(next.date, -1),
     nextDueDate: closed ? null : next.date,
     nextDueAmountMinor: closed ? null : next.remainderMinor,
-    arrearsMinor: isOwing ? maxMinor(arrears, 0n) : 0n,
+    arrearsMinor: isInArrears ? dueBy(terms, today) - paidMinor : 0n,
   };
 }
 

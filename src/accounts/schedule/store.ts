@@ -119,6 +119,21 @@ export const totalOn = (day: RawBuilder<unknown>): Sum => sql`(case
 /** `paidUntil` of `position`, as a text for statements that are texts. */
 export const PAID_UNTIL = 'case when a.paid_minor >= a.deposit_minor then a.next_due_date - 1 end';
 
+/** Whether each run has one due, as with harvests. Its dates are then the first dates of the runs. */
+const ALL_SINGLE = 'cardinality(a.run_count) = a.instalment_count';
+
+/**
+ * A column of terms as lists read it, as a text for statements that are texts. If each run has one due, the columns of runs have only
+ * dates and amounts, which `termsOf` also reads: the other arrays are a quarter of the row.
+ */
+export function shownColumn(column: string): string {
+  if (column === 'run_anchor')
+    return `case when ${ALL_SINGLE} then a.run_from else a.run_anchor end as run_anchor`;
+  return ['run_unit', 'run_every', 'run_place', 'run_count'].includes(column)
+    ? `case when ${ALL_SINGLE} then null else a.${column} end as ${column}`
+    : `a.${column}`;
+}
+
 /** The runs of an account as the text of a JSON array. Null if the account has none. @param inUnits - the SQL of an amount. */
 export const runsAsText = (account: string, inUnits: (minor: string) => string): string => `(
   select json_agg(json_build_object('anchor', anchor, 'unit', unit, 'every', every, 'place', place, 'count', count,

@@ -52,13 +52,10 @@ export const MAX_RUNS = 250;
 
 /** The run of equal instalments that begins one period after the activation date. */
 export function equalInstalments(terms: PlanTerms & { activationDate: PlainDate }): Run {
-  return {
-    anchor: terms.activationDate,
-    ...periodOf(terms.frequency, 1),
-    place: 1,
-    count: terms.instalmentCount,
-    amountMinor: terms.instalmentMinor,
-  };
+  // Without a spread: a property after a spread takes long, and lists do this for each account.
+  const { unit, every } = periodOf(terms.frequency, 1);
+  const { activationDate: anchor, instalmentCount: count, instalmentMinor: amountMinor } = terms;
+  return { anchor, unit, every, place: 1, count, amountMinor };
 }
 
 export function periodOf(frequency: Frequency, every: number): Pick<Run, 'unit' | 'every'> {
@@ -129,7 +126,8 @@ export function dateInRun(
 
 /** The number of dues of a run dated on or before a date. */
 export function duesInRunBy(run: Run, date: PlainDate): number {
-  const { every, place, count } = run;
+  const { anchor, every, place, count } = run;
+  if (compareDates(date, anchor) < 0) return 0;
   return Math.min(Math.max(Math.floor(unitsBy(run, date) / every) - place + 1, 0), count);
 }
 
