@@ -16,7 +16,6 @@ import {
   type KnownTransaction,
   linkedOutcome,
   locksOfReference,
-  NOTIFICATION_OUTCOMES,
   type Notification,
   OTHER_METHOD,
   OTHER_SHORT_CODE,
@@ -126,28 +125,26 @@ export function decideNotification(
       settings,
     );
   if (ownPayment?.status === 'reversed') flags.push(REPEATED_AFTER_REVERSAL);
-  const reports = others.filter(
-    ({ payment_id: id, outcome }) =>
-      ownPayment !== undefined && id === ownPayment.id && outcome !== 'differs',
-  );
-  if (ownPayment && isSamePayment(notification, ownPayment, reports, isRepeatOf)) {
-    const repeat = withoutPayment('repeated');
-    const isBetter = isUntouched(ownPayment) && disclosesAll(notification, reports, settings.region);
-    return (isBetter && rematch(notification, ownPayment, repeat, reads, earlier)) || repeat;
-  }
   const isUndecided = stored === null || stored.outcome === null;
   const isRequested = answersPaymentRequest(notification, others);
   // A pending notification of a requested payment has posted nothing yet. If it has the same amount, this notification posts the
   // payment, and the retry of the pending notification then has the outcome `repeated`.
   const isPendingRepeat = (one: KnownNotification) =>
     isRequested && one.status === 'pending' && hasAmount(one, amountMinor);
-  const before = isUndecided
-    ? others.filter((one) => precedes(one, stored?.id) && !isPendingRepeat(one))
-    : [];
-  if (!ownPayment && before.length > 0 && before.every(isRepeatOf)) return withoutPayment('repeated');
-  if (ownPayment || before.length > 0) {
-    flags.push(DIFFERS_FROM_FIRST);
-    return withoutPayment('differs');
+  const isComparedWith = (one: KnownNotification) =>
+    ownPayment
+      ? one.payment_id === ownPayment.id
+      : isUndecided && precedes(one, stored?.id) && !isPendingRepeat(one);
+  const reports = others.filter((one) => one.outcome !== 'differs' && isComparedWith(one));
+  if (ownPayment || reports.length > 0) {
+    if (!repeatsAll(notification, ownPayment, reports, isRepeatOf)) {
+      flags.push(DIFFERS_FROM_FIRST);
+      return withoutPayment('differs');
+    }
+    const repeat = withoutPayment('repeated');
+    const isBetter =
+      ownPayment && isUntouched(ownPayment) && disclosesAll(notification, reports, settings.region);
+    return (isBetter && rematch(notification, ownPayment, repeat, reads, earlier)) || repeat;
   }
 
   const [exact, otherManual] = known.payments
@@ -368,18 +365,17 @@ function hasAmount({ amount_minor: amount }: Pick<PaymentRow, 'amount_minor'>, a
 }
 
 /**
- * Whether the notification repeats all reports of a payment. Repeats with equal fields are found before this check, by their
- * content hash.
- * @param reports - the other notifications of the payment, without those that differed.
+ * Whether the notification repeats the earlier reports of its transaction, and its payment. Repeats with equal fields are found before
+ * this check, by their content hash.
  */
-function isSamePayment(
+function repeatsAll(
   { source, amountMinor }: Notification,
-  payment: PaymentRow,
+  payment: PaymentRow | undefined,
   reports: readonly KnownNotification[],
   isRepeatOf: (report: KnownNotification) => boolean,
 ): boolean {
-  if (!hasAmount(payment, amountMinor)) return false;
-  const isInOtherForm = [source, payment.source].some((one) => one === 'import' || one === 'pull');
+  if (payment && !hasAmount(payment, amountMinor)) return false;
+  const isInOtherForm = [source, payment?.source].some((one) => one === 'import' || one === 'pull');
   return reports.length > 0 ? reports.every(isRepeatOf) : isInOtherForm;
 }
 
@@ -430,7 +426,7 @@ function answersPaymentRequest(
 
 /**
  * Whether another notification of the transaction precedes the notification that is being decided. A pending notification
- * precedes it if it is older. A processed notification precedes it if its outcome has `isComparedWithLater`.
+ * precedes it if it is older.
  */
 function precedes(
   { id, status, outcome, payment_id: paymentId }: KnownNotification,
@@ -438,8 +434,7 @@ function precedes(
 ): boolean {
   // Ignore a repeat without a payment, because the notification that it repeats is compared as well.
   if (outcome === 'repeated' && paymentId === null) return false;
-  if (outcome !== null) return NOTIFICATION_OUTCOMES[outcome].isComparedWithLater;
-  return status === 'pending' && id < storedId;
+  return outcome !== null || (status === 'pending' && id < storedId);
 }
 
 /** Whether the payer meant another account than that of the payment. Without a match, compares the suggested customers. */

@@ -321,16 +321,15 @@ export interface StoredOutcome {
 /**
  * The outcomes of a processed notification.
  * - hasPayment: processing the notification created a payment, or linked the notification to an existing one.
- * - isComparedWithLater: later notifications of the transaction are compared with this one.
  */
 export const NOTIFICATION_OUTCOMES = {
-  matched: { hasPayment: true, isComparedWithLater: true },
-  unmatched: { hasPayment: true, isComparedWithLater: true },
-  linked: { hasPayment: true, isComparedWithLater: true },
-  conflict: { hasPayment: false, isComparedWithLater: true },
-  differs: { hasPayment: false, isComparedWithLater: false },
-  repeated: { hasPayment: false, isComparedWithLater: true },
-} as const satisfies Record<NotificationOutcome, { hasPayment: boolean; isComparedWithLater: boolean }>;
+  matched: { hasPayment: true },
+  unmatched: { hasPayment: true },
+  linked: { hasPayment: true },
+  conflict: { hasPayment: false },
+  differs: { hasPayment: false },
+  repeated: { hasPayment: false },
+} as const satisfies Record<NotificationOutcome, { hasPayment: boolean }>;
 
 export function linkedOutcome(paymentId: number, flags: string[]): StoredOutcome {
   return { outcome: 'linked', paymentId, conflictPaymentId: null, flags };
