@@ -1,5 +1,5 @@
 import type { Entry, Movement } from '../accounts/ledger/money-on-account-rules.ts';
-import type { AccompanyingRows, MoneyEvent } from '../accounts/ledger/rules.ts';
+import type { MoneyEvent } from '../accounts/ledger/rules.ts';
 import { auditRow, type ChangeRow, event, eventRow, type NewEvent } from '../changes/events/change-rules.ts';
 import type { Actor } from '../core/context.ts';
 import type { LedgerEvent } from '../core/database/tables.ts';
@@ -95,15 +95,9 @@ export function paymentRow(id: number, now: Date, columns: PaymentColumns): Paym
 }
 
 /** The money event of a new payment, with the rows to insert. */
-export function recordedEvent(
-  payment: PaymentRow,
-  actor: Actor,
-  now: Date,
-  rows: AccompanyingRows = {},
-): MoneyEvent {
+export function recordedEvent(payment: PaymentRow, actor: Actor, now: Date): MoneyEvent {
   return {
     rows: {
-      ...rows,
       payments: [{ ...payment, reversed_at: null, created_at: now, updated_at: now }],
       changes: [
         auditRow(actor, {

@@ -245,8 +245,10 @@ function decideNewPayment(
     conflictPaymentId: null,
     flags: isFull ? [...flags, ACCOUNT_FULL] : flags,
   };
-  const { rows, ...decision } = processed(notification, outcome, reads, settings);
-  return { ...decision, event: recordedEvent(payment, actor, settings.now, rows) };
+  return {
+    ...processed(notification, outcome, reads, settings),
+    event: recordedEvent(payment, actor, settings.now),
+  };
 }
 
 function matchOf({ paymentRequestId }: Notification, accountId: number | null, match: Match) {
@@ -408,10 +410,9 @@ function rematch(
     event: event('payment.assigned', { accountId, amountMinor }, { id: accountId }),
   });
   const moved = assignedEvent({ ...payment, account_id: accountId }, actor);
-  const { rows, ...decision } = repeat;
   return {
-    ...decision,
-    event: { ...moved, rows: { ...rows, changes: [change] } },
+    ...repeat,
+    event: { ...moved, rows: { changes: [change] } },
     payments: [{ ...payment, account_id: accountId, status: 'matched', ...columns }],
   };
 }

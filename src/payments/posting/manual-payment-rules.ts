@@ -104,12 +104,11 @@ export function decideManual(
     created_by: actor.userId,
     api_key_id: actor.apiKey?.id ?? null,
   });
-  const kept = keep && {
-    idempotency_keys: [answerRow(keep.key, keep.status, keep.answerOf(payment, warnings))],
-  };
+  const answers = keep ? [answerRow(keep.key, keep.status, keep.answerOf(payment, warnings))] : [];
   const recorded: Decision = {
     result: { outcome: { payment, warnings } },
-    event: recordedEvent(payment, actor, now, kept),
+    event: recordedEvent(payment, actor, now),
+    rows: { idempotency_keys: answers },
   };
   if (!reported) return recorded;
   const isOtherMethod = reported.payment.payment_method_id !== paymentMethodId;

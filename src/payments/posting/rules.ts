@@ -294,9 +294,9 @@ export type Outcome =
 /** The outcome of a payment to post, or its refusal, and the rows to write. */
 export interface Decision {
   result: ItemResult<Outcome>;
-  /** A money event, with the rows to insert with it. */
+  /** A money event, with the rows of its payment and changes. */
   event?: MoneyEvent;
-  /** Rows to insert without a money event. */
+  /** Further rows to insert, with or without a money event. */
   rows?: AccompanyingRows;
   /** Stored payments, with their new account, match and transaction. Other columns are not written. */
   payments?: PaymentRow[];
