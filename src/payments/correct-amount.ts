@@ -15,7 +15,7 @@ import { paymentRow, recordedEvent } from './money-event-rules.ts';
 import { findReprocessable } from './notifications/store.ts';
 import { findReportedAlike, manualPaymentToPost } from './posting/manual-payment-rules.ts';
 import type { ManualPayment } from './posting/rules.ts';
-import { findContained, findTransactions, takeIds } from './posting/store.ts';
+import { findKnown, takeIds } from './posting/store.ts';
 import { reversalOf } from './reverse-payment.ts';
 import { amountToApprove, type PaymentRow } from './rules.ts';
 import type { Correction } from './schema.ts';
@@ -136,12 +136,10 @@ async function findCorrectionFacts(
     externalId: null,
     metadata: {},
   };
-  const transactions = await findTransactions(tx, [reference], [reference]);
-  const [contained = []] = await findContained(tx, [manualPaymentToPost(manual)], config.BUSINESS_TIMEZONE);
-  const known = transactions.get(reference);
+  const [known] = await findKnown(tx, [manualPaymentToPost(manual)], config.BUSINESS_TIMEZONE);
   return {
     conflictId: waiting.find(({ outcome }) => outcome === 'conflict')?.id ?? null,
-    reportedAlike: findReportedAlike(manual, [...(known?.similar ?? []), ...contained])?.id,
+    reportedAlike: findReportedAlike(manual, known?.similar ?? [])?.id,
     statementId: known?.statementId ?? null,
   };
 }

@@ -30,6 +30,11 @@ import { findPaymentRow, lockPaymentRows } from './store.ts';
  */
 export const FIRST_TABLE_OF_PAYMENTS = 'payment_methods';
 
+/** The reference of a payment, and the ids that it contains: a notification of such an id can become a conflict because of the payment. */
+export function keysOfPayment({ reference_key: key, transaction_ref: typed }: PaymentRow): string[] {
+  return key === null ? [] : [key, ...containedKeys(typed ?? '')];
+}
+
 /**
  * 1. Locks references, because staff and the provider can report one payment at the same moment.
  * @param keys - the references in the form of `referenceKey`.
@@ -65,9 +70,8 @@ export async function lockPaymentAndAccount(
 ) {
   const seen = await findPaymentRow(tx, id);
   if (!seen) throw notFound('payment', id);
-  const { reference_key: reference, transaction_ref: typed } = seen;
-  // A notification of a contained id locks only this id, and can become a conflict because of this payment.
-  if (reference !== null) await lockReferences(tx, [reference, ...containedKeys(typed ?? '')]);
+  const { reference_key: reference } = seen;
+  await lockReferences(tx, keysOfPayment(seen));
   const further = reference === null ? [] : await findAccountsForReprocessing(tx, context, reference, id);
   const { locked } = await lockPaymentsAndAccounts(tx, [seen], [...further, ...others]);
   const [first] = locked;

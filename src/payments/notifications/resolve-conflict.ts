@@ -5,10 +5,15 @@ import { type Actor, amountOf, type Context } from '../../core/context.ts';
 import { LostRace } from '../../core/database/postgres-errors.ts';
 import { inTransaction } from '../../core/database/transactions.ts';
 import { type AppError, illegalMove, invalidField, notFound } from '../../core/http/errors.ts';
-import { containedKeys } from '../../core/values/reference.ts';
 import { needsApproval } from '../../staff/approvals/rules.ts';
 import { changesHandedOverCash } from '../cash/handed-over-commands.ts';
-import { findAccountsForReprocessing, lockPaymentsAndAccounts, lockReferences, lockRows } from '../locks.ts';
+import {
+  findAccountsForReprocessing,
+  keysOfPayment,
+  lockPaymentsAndAccounts,
+  lockReferences,
+  lockRows,
+} from '../locks.ts';
 import { releaseConflicts } from '../posting/store.ts';
 import { reverseLocked } from '../reverse-payment.ts';
 import { amountToApprove, type NotificationRow, type PaymentRow } from '../rules.ts';
@@ -36,7 +41,7 @@ export async function resolveConflict(
     const { conflict_payment_id: conflictingId } = seen;
     const seenManual = await findManualPayments(tx, transId, conflictingId);
     // Another transaction that is similar to a manual payment can become a conflict because of this payment at the same moment.
-    await lockReferences(tx, [transId, ...seenManual.flatMap(referencesOf)]);
+    await lockReferences(tx, [transId, ...seenManual.flatMap(keysOfPayment)]);
     // Read again: another transaction may have changed the payments while this one waited for the locks.
     const manual = await findManualPayments(tx, transId, conflictingId);
     if (manual.some(({ id }) => !seenManual.some((one) => one.id === id)))
@@ -81,10 +86,6 @@ export async function resolveConflict(
     });
     return getNotification(tx, id);
   });
-}
-
-function referencesOf({ reference_key: key, transaction_ref: typed }: PaymentRow): string[] {
-  return [...(key === null ? [] : [key]), ...containedKeys(typed ?? '')];
 }
 
 function isUnlinked({ status, provider }: PaymentRow): boolean {

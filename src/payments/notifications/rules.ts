@@ -9,13 +9,13 @@ import { assignedEvent, paymentRow, recordedEvent } from '../money-event-rules.t
 import {
   type Decision,
   FUTURE_TIME,
+  identityOf,
   isProbablySame,
   isUntouched,
   type KnownNotification,
   type KnownPayment,
   type KnownTransaction,
   linkedOutcome,
-  locksOfReference,
   type Notification,
   OTHER_METHOD,
   OTHER_SHORT_CODE,
@@ -70,21 +70,12 @@ export function asFlags(flags: string[]): NotificationFlag[] {
 
 /** @param region - the country whose phone numbers need no country code. */
 export function notificationToPost(notification: Notification, region: string): PaymentToPost {
-  const { transId: reference, billRef, payer, flags } = notification;
+  const { transId, billRef, payer, flags } = notification;
   const answersRequest = notification.paymentRequestId !== null;
   const interpret = () => (answersRequest ? readNumberOnly(billRef) : readReference(billRef, payer, region));
   const interpretations = flags.includes(OTHER_SHORT_CODE) ? null : interpret();
-  const locks = locksOfReference(reference);
-  const otherKeys = otherKeysOf(notification);
-  return {
-    notification,
-    locks,
-    sharedLocks: otherKeys.flatMap(locksOfReference).filter((lock) => !locks.includes(lock)),
-    otherKeys,
-    reference,
-    interpretations,
-    namedAccountId: interpretations?.accountId ?? null,
-  };
+  const identity = identityOf(transId, otherKeysOf(notification));
+  return { notification, ...identity, interpretations, namedAccountId: interpretations?.accountId ?? null };
 }
 
 export function decideNotification(

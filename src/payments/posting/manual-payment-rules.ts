@@ -14,13 +14,13 @@ import type { PaymentRow } from '../rules.ts';
 import {
   type Decision,
   type ExternalPayment,
+  identityOf,
   isProbablySame,
   type KeepAnswer,
   type KnownNotification,
   type KnownPayment,
   type KnownTransaction,
   linkedOutcome,
-  locksOfReference,
   type ManualPayment,
   NOTIFICATION_OUTCOMES,
   OTHER_METHOD,
@@ -35,26 +35,15 @@ import { findCashWarnings, findWarnings, refuseUnconfirmed } from './warning-rul
 // Decides the effects of a payment that staff record.
 
 export function manualPaymentToPost(manual: ManualPayment, keep?: KeepAnswer): PaymentToPost {
-  const reference = manual.transactionRef === null ? null : referenceKey(manual.transactionRef);
+  const { transactionRef, externalId, accountId: namedAccountId } = manual;
+  const reference = transactionRef === null ? null : referenceKey(transactionRef);
+  const identity = identityOf(reference, containedKeys(transactionRef ?? ''));
   const locks = [
-    ...(reference === null ? [] : locksOfReference(reference)),
-    ...(manual.externalId === null
-      ? []
-      : [lockName('payment external id', externalIdKey(manual.externalId))]),
+    ...identity.locks,
+    ...(externalId === null ? [] : [lockName('payment external id', externalIdKey(externalId))]),
     ...(keep ? [lockNameOf(keep.key)] : []),
   ];
-  const sharedLocks = containedKeys(manual.transactionRef ?? '').flatMap(locksOfReference);
-  const { accountId: namedAccountId } = manual;
-  return {
-    manual,
-    keep,
-    locks,
-    sharedLocks,
-    otherKeys: [],
-    reference,
-    interpretations: null,
-    namedAccountId,
-  };
+  return { manual, keep, ...identity, locks, interpretations: null, namedAccountId };
 }
 
 export function decideManual(

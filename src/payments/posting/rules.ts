@@ -81,17 +81,20 @@ export interface KeepAnswer {
 
 /** A payment to post, from staff or a provider, with the data that is derived from its fields. */
 export type PaymentToPost = {
-  /** Names of the advisory locks of the payment's reference, external id and idempotency key. */
-  locks: string[];
-  /**
-   * Names of the advisory locks of the ids that a manual reference contains, or of `otherKeys`. Only a payment whose own reference is
-   * such an id excludes the payment: many references can contain one word.
-   */
-  sharedLocks: string[];
-  /** The other ids that a notification has for the payment, such as the id of the payer's bank, in the form of `referenceKey`. */
-  otherKeys: string[];
   /** The provider's transaction id, or the `transactionRef` of a manual payment, in the form of `referenceKey`. */
   reference: string | null;
+  /**
+   * Other ids that the payment may have, in the form of `referenceKey`: those in the report of a provider, such as the id of the payer's
+   * bank, and those that a manual reference contains beside other text.
+   */
+  otherKeys: string[];
+  /** Names of the advisory locks of the reference, the external id and the idempotency key. */
+  locks: string[];
+  /**
+   * Names of the advisory locks of `otherKeys`. Only a payment whose own reference is such an id excludes the payment: many references
+   * can contain one word.
+   */
+  sharedLocks: string[];
   /** Null for a manual payment, and for money that went to a short code of another business. */
   interpretations: Interpretations | null;
   /** The account of a manual payment, or the account whose number the payer of a notification typed. */
@@ -123,6 +126,13 @@ export function missedInBatch<Item extends Pick<PaymentToPost, 'locks' | 'shared
 /** The names of the advisory locks of a reference. Payments with similar references share a lock. */
 export function locksOfReference(key: string): string[] {
   return [...new Set([key, similarKey(key)])].map((one) => lockName('payment reference', one));
+}
+
+/** The ids of a payment to post, with their locks. */
+export function identityOf(reference: string | null, otherKeys: string[]) {
+  const locks = reference === null ? [] : locksOfReference(reference);
+  const sharedLocks = otherKeys.flatMap(locksOfReference).filter((lock) => !locks.includes(lock));
+  return { reference, otherKeys, locks, sharedLocks };
 }
 
 /**
@@ -179,8 +189,8 @@ export type KnownNotification = Pick<
 export interface KnownTransaction {
   payments: KnownPayment[];
   /**
-   * Unreversed payments whose reference differs only in O and 0, or in I and 1 (`similarKey`), with one reference that contains the
-   * other (`containedKeys`), or whose reference is another id of the payment (`otherKeys`).
+   * Unreversed payments whose reference differs only in O and 0, or in I and 1 (`similarKey`), or is one of the `otherKeys`, and those
+   * that have the reference as one of their other ids.
    */
   similar: KnownPayment[];
   notifications: KnownNotification[];

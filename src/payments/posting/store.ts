@@ -20,6 +20,7 @@ import {
   REPEATED_AFTER_REVERSAL,
   SIMILAR_WITHIN_DAYS,
   type StoredOutcome,
+  UNKNOWN_TRANSACTION,
 } from './rules.ts';
 import { type AlikePayment, MAX_NAMED_PAYMENTS } from './warning-rules.ts';
 
@@ -78,61 +79,76 @@ const MORE_COLUMNS = `
   exists (select from approvals where payment_id = p.id and status = 'pending') as awaits_approval`;
 
 /**
- * Finds the payments and notifications of each reference, and the payments with similar references.
- * @param keys - references in the form of `referenceKey`.
- * @param manualKeys - the keys of manual payments. Statement lines are read only for these keys.
+ * Finds what is stored about the transaction of each payment to post, in the order of the payments. Statement lines are read only for
+ * manual payments.
  */
-export async function findTransactions(
+export async function findKnown(
+  tx: Tx,
+  items: readonly PaymentToPost[],
+  timeZone: string,
+): Promise<KnownTransaction[]> {
+  const keys = items.flatMap(({ reference }) => reference ?? []);
+  const manualKeys = items.flatMap((item) => ('manual' in item ? (item.reference ?? []) : []));
+  const [payments, notifications, lines, withOtherKeys] = await Promise.all([
+    findPaymentsAndSimilar(tx, keys),
+    findNotifications(tx, keys),
+    findStatementLines(tx, manualKeys),
+    findByOtherKeys(tx, items, timeZone),
+  ]);
+  const stored = payments.map((payment) => ({ payment, similar: similarKey(payment.reference_key ?? '') }));
+  return items.map(({ reference }, at) => {
+    if (reference === null) return UNKNOWN_TRANSACTION;
+    const similar = stored.flatMap((one) => (one.similar === similarKey(reference) ? one.payment : []));
+    return {
+      payments: similar.filter((one) => one.reference_key === reference),
+      similar: [
+        ...similar.filter((one) => one.reference_key !== reference && one.status !== 'reversed'),
+        ...(withOtherKeys[at] ?? []),
+      ],
+      notifications: notifications.filter((one) => one.trans_id === reference),
+      statementId: lines.find(({ receipt }) => receipt === reference)?.statementId ?? null,
+    };
+  });
+}
+
+/** Finds payments by references, and by similar ones. @param keys - in the form of `referenceKey`. */
+async function findPaymentsAndSimilar(tx: Tx, keys: readonly string[]): Promise<KnownPayment[]> {
+  if (keys.length === 0) return [];
+  const similarKeys = [...new Set(keys.map(similarKey))];
+  return run(
+    tx,
+    `select p.*, ${MORE_COLUMNS}
+    from payments p
+    where (p.reference_key = any($1::text[])
+        or translate(p.reference_key, 'OI', '01') = any($2::text[]) and p.reference_key ~ '[OI]')
+      and (p.status <> 'reversed' or p.provider is not null)`,
+    [[...new Set([...keys, ...similarKeys])], similarKeys],
+  );
+}
+
+async function findNotifications(tx: Tx, keys: readonly string[]): Promise<KnownNotification[]> {
+  if (keys.length === 0) return [];
+  return run(
+    tx,
+    `select id, provider, source, trans_id, status, outcome, content_hash, amount_minor, payment_id, conflict_payment_id,
+      payment_request_id, trans_time, business_short_code, bill_ref, payer, flags, time_zone
+    from notifications where trans_id = any($1::text[]) and status <> 'rejected' order by id`,
+    [keys],
+  );
+}
+
+/** Finds, for each key, the first statement that has a payment line with this receipt. */
+async function findStatementLines(
   tx: Tx,
   keys: readonly string[],
-  manualKeys: readonly string[],
-): Promise<ReadonlyMap<string, KnownTransaction>> {
-  if (keys.length === 0) return new Map();
-  const similarKeys = [...new Set(keys.map(similarKey))];
-  const [payments, notifications, lines] = await Promise.all([
-    run<KnownPayment>(
-      tx,
-      `select p.*, ${MORE_COLUMNS}
-      from payments p
-      where (p.reference_key = any($1::text[])
-          or translate(p.reference_key, 'OI', '01') = any($2::text[]) and p.reference_key ~ '[OI]')
-        and (p.status <> 'reversed' or p.provider is not null)`,
-      [[...new Set([...keys, ...similarKeys])], similarKeys],
-    ),
-    run<KnownNotification>(
-      tx,
-      `select id, provider, source, trans_id, status, outcome, content_hash, amount_minor, payment_id, conflict_payment_id,
-        payment_request_id, trans_time, business_short_code, bill_ref, payer, flags, time_zone
-      from notifications where trans_id = any($1::text[]) and status <> 'rejected' order by id`,
-      [keys],
-    ),
-    manualKeys.length === 0 ? [] : findStatementLines(tx, manualKeys),
-  ]);
-  const transactions = new Map<string, KnownTransaction>();
-  const transactionOf = (key: string) => {
-    const transaction = transactions.get(key) ?? {
-      payments: [],
-      similar: [],
-      notifications: [],
-      statementId: null,
-    };
-    transactions.set(key, transaction);
-    return transaction;
-  };
-  const keysBySimilar = new Map<string, string[]>();
-  for (const key of new Set(keys))
-    keysBySimilar.set(similarKey(key), [...(keysBySimilar.get(similarKey(key)) ?? []), key]);
-  for (const payment of payments) {
-    const paymentKey = payment.reference_key ?? '';
-    transactionOf(paymentKey).payments.push(payment);
-    if (payment.status === 'reversed') continue;
-    for (const key of keysBySimilar.get(similarKey(paymentKey)) ?? [])
-      if (key !== paymentKey) transactionOf(key).similar.push(payment);
-  }
-  for (const notification of notifications)
-    transactionOf(notification.trans_id).notifications.push(notification);
-  for (const { receipt, statementId } of lines) transactionOf(receipt).statementId = statementId;
-  return transactions;
+): Promise<{ receipt: string; statementId: number }[]> {
+  if (keys.length === 0) return [];
+  return run(
+    tx,
+    `select receipt, min(statement_id) as "statementId" from provider_statement_lines
+    where receipt = any($1::text[]) and is_payment group by receipt`,
+    [keys],
+  );
 }
 
 /** What a report says about its payment. Null if the payment was found without its report. */
@@ -146,12 +162,12 @@ interface Reported {
 const REPORTED_WITHIN = `${SIMILAR_WITHIN_DAYS + 2} days`;
 
 /**
- * Finds, for each payment to post, the unreversed payments with one reference that contains the other, or whose reference is another
- * id in the notification: for a manual payment those of providers, and for a notification manual payments of the same amount within a
- * few days. Other ids of a manual payment are searched on its account, and among the unmatched payments that were reported in the days
- * around its date, because no index has the ids.
+ * Finds, for each payment to post, the unreversed payments of the other side (staff or providers) of the same amount within a few days
+ * whose reference is one of its other ids, or that have its reference as one of theirs. Reports with the reference of a manual payment
+ * are searched on its account, and among the unmatched payments that were reported in the days around its date, because no index has
+ * the ids.
  */
-export async function findContained(
+async function findByOtherKeys(
   tx: Tx,
   items: readonly PaymentToPost[],
   timeZone: string,
@@ -177,8 +193,8 @@ export async function findContained(
       select p.*, ${MORE_COLUMNS}
       from (
         select payments.*, null as raw_body, null as bill_ref, null as payer from payments
-        where asked.is_manual and not asked.is_own and reference_key = asked.key
-          and provider is not null and status <> 'reversed'
+        where not asked.is_own and reference_key = asked.key and amount_minor = asked.amount_minor and ${isNear}
+          and (provider is null) <> asked.is_manual and status <> 'reversed'
         union all
         select reported.*, n.raw_body, n.bill_ref, n.payer from (
           select * from payments
@@ -195,10 +211,6 @@ export async function findContained(
         where not asked.is_manual and asked.is_own and amount_minor = asked.amount_minor and ${isNear}
           and provider is null and transaction_ref ~ '[^A-Za-z0-9]' and status <> 'reversed'
           and strpos(reference_key, asked.key) > 0
-        union all
-        select payments.*, null, null, null from payments
-        where not asked.is_manual and not asked.is_own and reference_key = asked.key
-          and amount_minor = asked.amount_minor and ${isNear} and provider is null and status <> 'reversed'
       ) p
     ) found`,
     [JSON.stringify(asked)],
@@ -208,18 +220,17 @@ export async function findContained(
     const isNamed =
       rawBody !== null
         ? otherKeysOf({ rawBody, transId: reference ?? '', billRef, payer }).includes(key)
-        : payment.provider !== null || reference === key || containedKeys(typed ?? '').includes(key);
+        : reference === key || containedKeys(typed ?? '').includes(key);
     if (isNamed && !found[at]?.some(({ id }) => id === payment.id)) found[at]?.push(payment);
   }
   return found;
 }
 
-/** The ids of a payment under which `findContained` looks for another payment. */
+/** The ids of a payment under which `findByOtherKeys` looks for another payment. */
 function keysToFind(item: PaymentToPost): string[] {
-  const { reference } = item;
-  if ('notification' in item) return [item.notification.transId, ...item.otherKeys];
-  const own = reference !== null && isOtherKey(reference) ? [reference] : [];
-  return [...own, ...containedKeys(item.manual.transactionRef ?? '')];
+  const { reference, otherKeys } = item;
+  const isReported = reference !== null && ('notification' in item || isOtherKey(reference));
+  return isReported ? [reference, ...otherKeys] : otherKeys;
 }
 
 /**
@@ -274,16 +285,6 @@ export async function findAlikePayments(
   );
   for (const { at, ...payment } of rows) found[at - 1]?.push(payment);
   return found;
-}
-
-/** Finds, for each key, the first statement that has a payment line with this receipt. */
-function findStatementLines(tx: Tx, keys: readonly string[]) {
-  return run<{ receipt: string; statementId: number }>(
-    tx,
-    `select receipt, min(statement_id) as "statementId" from provider_statement_lines
-    where receipt = any($1::text[]) and is_payment group by receipt`,
-    [keys],
-  );
 }
 
 /** Locks payments without waiting. @returns the ids of the locked payments. */

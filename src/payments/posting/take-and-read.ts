@@ -22,9 +22,8 @@ import {
 import {
   findAlikePayments,
   findByExternalIds,
-  findContained,
+  findKnown,
   findPaymentMethods,
-  findTransactions,
   takeFreeNames,
   takeFreePayments,
   takeIds,
@@ -56,7 +55,7 @@ export async function takeAndRead(
   );
   const namedIds = idsOf(items.map(({ namedAccountId }) => namedAccountId));
   const interpreted = items.filter(({ interpretations }) => interpretations !== null);
-  const [missedNames, methods, accounts, answers, known, byExternalId, candidates, alike, ids] =
+  const [missedNames, methods, accounts, answers, first, byExternalId, candidates, alike, ids] =
     await Promise.all([
       takeFreeNames(tx, items),
       findPaymentMethods(tx), // FIRST_TABLE_OF_PAYMENTS
@@ -84,6 +83,7 @@ export async function takeAndRead(
         items.map((item) => 'notification' in item && item.notification.stored === null),
       ),
     ]);
+  const known = new Map(items.map((item, at) => [item, first[at] ?? UNKNOWN_TRANSACTION]));
   const matches = new Map(
     interpreted.map((item, at) => [
       item,
@@ -115,6 +115,7 @@ export async function takeAndRead(
     findCashInHand(tx, items, methods, config),
   ]);
   for (const [id, account] of found) accounts.set(id, account);
+  for (const [at, item] of changing.entries()) known.set(item, knownNow[at] ?? UNKNOWN_TRANSACTION);
 
   const inBatch = missedInBatch(items);
   const reads: Taken['reads'] = new Map();
@@ -124,7 +125,7 @@ export async function takeAndRead(
     const names = missedNames[at] ?? [];
     const key = 'manual' in item ? item.keep?.key : undefined;
     // As in the decision: a payment that has become changeable since the first reads is not locked.
-    const transaction = knownNow.get(item) ?? known.get(item) ?? UNKNOWN_TRANSACTION;
+    const transaction = known.get(item) ?? UNKNOWN_TRANSACTION;
     const payment = changeablePayments(item, transaction, matchOf(item)).find((id) => !payments.has(id));
     const missed =
       (key && names.find((name) => name === lockNameOf(key))) ??
@@ -169,28 +170,6 @@ function idsOf(ids: readonly (number | null)[]): number[] {
 function externalKeyOf(item: PaymentToPost): string | undefined {
   if (!('manual' in item) || item.manual.externalId === null) return undefined;
   return externalIdKey(item.manual.externalId);
-}
-
-/** Finds what is stored about the transaction of each payment. */
-async function findKnown(
-  tx: Tx,
-  items: readonly PaymentToPost[],
-  timeZone: string,
-): Promise<Map<PaymentToPost, KnownTransaction>> {
-  const [transactions, contained] = await Promise.all([
-    findTransactions(
-      tx,
-      items.flatMap(({ reference }) => reference ?? []),
-      items.flatMap((item) => ('manual' in item ? (item.reference ?? []) : [])),
-    ),
-    findContained(tx, items, timeZone),
-  ]);
-  return new Map(
-    items.map((item, at) => {
-      const transaction = transactions.get(item.reference ?? '') ?? UNKNOWN_TRANSACTION;
-      return [item, { ...transaction, similar: [...transaction.similar, ...(contained[at] ?? [])] }];
-    }),
-  );
 }
 
 /**
