@@ -29,11 +29,10 @@ export async function changePayment(
 ): Promise<PaymentRow> {
   const changes = externalFieldsOf(body);
   return inTransaction(context.db, async (tx) => {
-    const key = changes.externalId ? externalIdKey(changes.externalId) : null;
     const before = await lockPayment(tx, id, changes);
     if (!before) throw notFound('payment', id);
     refuseSpreadsheetChange('externalId', changes.externalId, before.external_id);
-    const other = key === null ? undefined : (await findByExternalIds(tx, [key])).get(key);
+    const [other] = changes.externalId ? await findByExternalIds(tx, [changes.externalId]) : [];
     if (other && other.id !== id) throw duplicate('payment', 'externalId', other.id);
     const payment = await updateExternalFields(tx, id, changes);
     await audit(tx, actor, {

@@ -288,7 +288,7 @@ export function createMissing<Body extends ExternalValues, Data>(
     if (key) await takeLock(tx, lockNameOf(key));
     const answers = await findAnswers(
       tx,
-      keyed.flatMap((item) => item.key ?? []),
+      keyed.map((item) => item.key),
     );
     const keyOf = ({ body }: BulkItem<Body>) => {
       const { externalId } = externalFieldsOf(body);

@@ -116,21 +116,22 @@ export async function insertAnswers(tx: Tx, rows: Insertable<IdempotencyKeys>[])
   if (rows.length > 0) await tx.insertInto('idempotency_keys').values(rows).execute();
 }
 
-/** Finds the stored answers, in the order of the keys. Undefined for a new key. */
+/** Finds the stored answers, in the order of the keys. Undefined for a new key, and without a key. */
 export async function findAnswers(
   tx: Tx,
-  keys: readonly IdempotencyKey[],
+  keys: readonly (IdempotencyKey | undefined)[],
 ): Promise<(StoredAnswer | undefined)[]> {
-  if (keys.length === 0) return [];
+  const given = keys.flatMap((key) => key ?? []);
+  if (given.length === 0) return [];
   const { rows } = await sql<StoredAnswer & { at: number }>`
     select given.at::int as at, k.body_hash, k.status, k.answer
-    from unnest(${keys.map(({ caller }) => caller)}::text[], ${keys.map(({ path }) => path)}::text[],
-      ${keys.map(({ key }) => key)}::text[]) with ordinality as given (caller, path, key, at)
+    from unnest(${given.map(({ caller }) => caller)}::text[], ${given.map(({ path }) => path)}::text[],
+      ${given.map(({ key }) => key)}::text[]) with ordinality as given (caller, path, key, at)
     join idempotency_keys k on k.caller = given.caller and k.path = given.path and k.key = given.key`.execute(
     tx,
   );
-  const found = new Map(rows.map((row) => [row.at, row]));
-  return keys.map((_, at) => found.get(at + 1));
+  const found = new Map(rows.map((row) => [given[row.at - 1], row]));
+  return keys.map((key) => key && found.get(key));
 }
 
 export type StoredAnswer = Pick<Selectable<IdempotencyKeys>, 'body_hash' | 'status' | 'answer'>;

@@ -37,21 +37,21 @@ const HAS_NEWER_HOLDER = sql<boolean>`exists (
   select from customers newer where newer.phone = c.phone and (newer.created_at, newer.id) > (c.created_at, c.id)
     and newer.import_id is null and not exists (select from accounts a where a.customer_id = newer.id))`;
 
-/** Finds the candidate accounts of each element of `interpretations`, with their match methods. */
+/** Finds the candidate accounts of each element of `interpretations`, with their match methods. There are none for null. */
 export async function findCandidates(
   db: Db,
-  interpretations: readonly Interpretations[],
+  interpretations: readonly (Interpretations | null)[],
 ): Promise<Candidate[][]> {
-  if (interpretations.length === 0) return [];
+  if (interpretations.every((read) => read === null)) return [];
   const { rows } = await sql<At<Candidate>>`
     select r.at::int as at, found.*
     from unnest(
-      ${interpretations.map(({ accountId }) => accountId)}::bigint[],
-      ${interpretations.map(({ nationalIdKey }) => nationalIdKey)}::text[],
-      ${interpretations.map(({ phone }) => phone)}::text[],
-      ${interpretations.map(({ bareAccountId }) => bareAccountId)}::bigint[],
-      ${interpretations.map(({ payerSha256 }) => payerSha256)}::bytea[],
-      ${interpretations.map(({ typedKey }) => typedKey)}::text[]
+      ${interpretations.map((read) => read?.accountId ?? null)}::bigint[],
+      ${interpretations.map((read) => read?.nationalIdKey ?? null)}::text[],
+      ${interpretations.map((read) => read?.phone ?? null)}::text[],
+      ${interpretations.map((read) => read?.bareAccountId ?? null)}::bigint[],
+      ${interpretations.map((read) => read?.payerSha256 ?? null)}::bytea[],
+      ${interpretations.map((read) => read?.typedKey ?? null)}::text[]
     ) with ordinality as r (account_id, national_id_key, phone, bare_account_id, payer_sha256, typed_key, at)
     cross join lateral (
       select 'account_number' as method, a.id as "accountId", ${IS_OPEN} as "isOpen",

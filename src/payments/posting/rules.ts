@@ -233,9 +233,9 @@ export interface PostingReads {
   known: KnownTransaction;
   methods: readonly Row<'payment_methods'>[];
   /** The payment that already has the external id of the manual payment. */
-  sameExternalId?: ExternalPayment;
+  sameExternalId?: ExternalPayment | undefined;
   /** The answer that is stored under the idempotency key, or the error if the key cannot be used. */
-  answer?: KeptAnswer | AppError;
+  answer?: KeptAnswer | AppError | undefined;
   match: Match;
   /** The ids of the customers whose accounts would be suggested for a notification without a match. */
   suggestedCustomerIds: readonly number[];

@@ -98,7 +98,8 @@ export async function findKnown(
   const stored = payments.map((payment) => ({ payment, similar: similarKey(payment.reference_key ?? '') }));
   return items.map(({ reference }, at) => {
     if (reference === null) return UNKNOWN_TRANSACTION;
-    const similar = stored.flatMap((one) => (one.similar === similarKey(reference) ? one.payment : []));
+    const key = similarKey(reference);
+    const similar = stored.flatMap((one) => (one.similar === key ? one.payment : []));
     return {
       payments: similar.filter((one) => one.reference_key === reference),
       similar: [
@@ -233,23 +234,22 @@ function keysToFind(item: PaymentToPost): string[] {
   return isReported ? [reference, ...otherKeys] : otherKeys;
 }
 
-/**
- * Finds payments by their external ids.
- * @param keys - in the form of `externalIdKey`.
- * @returns the payments by key.
- */
+/** Finds payments by their external ids, in the order of the ids. */
 export async function findByExternalIds(
   tx: Tx,
-  keys: readonly string[],
-): Promise<ReadonlyMap<string, ExternalPayment>> {
-  if (keys.length === 0) return new Map();
+  externalIds: readonly (string | null)[],
+): Promise<(ExternalPayment | undefined)[]> {
+  const keys = externalIds.map((id) => (id === null ? null : externalIdKey(id)));
+  const given = keys.flatMap((key) => key ?? []);
+  if (given.length === 0) return [];
   const rows = await run<ExternalPayment & { external_id: string }>(
     tx,
     `select id, external_id, account_id, amount_minor, payment_method_id, status
     from payments where ${hasExternalIdKey('any($1::text[])')}`,
-    [keys],
+    [given],
   );
-  return new Map(rows.map((row) => [externalIdKey(row.external_id), row]));
+  const found = new Map(rows.map((row) => [externalIdKey(row.external_id), row]));
+  return keys.map((key) => (key === null ? undefined : found.get(key)));
 }
 
 /**

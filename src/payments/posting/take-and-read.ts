@@ -1,4 +1,5 @@
 import { accountsNearPayoff } from '../../accounts/ledger/payoff-rules.ts';
+import type { MoneyEvent } from '../../accounts/ledger/rules.ts';
 import { findExistingAccounts, takeFreeAccounts } from '../../accounts/ledger/store.ts';
 import type { LockedAccount, PayoffFacts } from '../../accounts/payoffs/posting-rules.ts';
 import { findPayoffFacts } from '../../accounts/payoffs/store.ts';
@@ -6,14 +7,13 @@ import type { StatusHistory } from '../../accounts/status/paid-amount-rules.ts';
 import { findStatusHistories } from '../../accounts/status/store.ts';
 import type { Context } from '../../core/context.ts';
 import type { Tx } from '../../core/database/db.ts';
-import { externalIdKey } from '../../core/http/external-ids.ts';
-import { findAnswers, lockNameOf, readAnswer } from '../../core/http/idempotency.ts';
+import { findAnswers, type IdempotencyKey, lockNameOf, readAnswer } from '../../core/http/idempotency.ts';
 import { findRecentlyCounted } from '../cash/overview-store.ts';
-import { decideMatch, type Match, NO_MATCH, suggestedAccountIds } from '../matching/rules.ts';
+import { decideMatch, NO_MATCH, suggestedAccountIds } from '../matching/rules.ts';
 import { findCandidates, findCustomersOf, findRelatedAssignments } from '../matching/store.ts';
 import {
   changeablePayments,
-  type KnownTransaction,
+  type ManualPayment,
   missedInBatch,
   type PaymentToPost,
   type PostingReads,
@@ -39,6 +39,17 @@ interface Taken {
   notNow: Map<PaymentToPost, string>;
 }
 
+/** A payment of the batch, with what was read for it. */
+interface Work {
+  item: PaymentToPost;
+  key: IdempotencyKey | undefined;
+  /** The names that another transaction has locked. */
+  missedNames: readonly string[];
+  /** The account that the payment names or matches. */
+  accountId: number | null;
+  reads: PostingReads;
+}
+
 /**
  * Takes the locks that are free, and reads in later statements, which see what the last holders of the locks have committed. A second
  * round trip is only needed for accounts and payments that the first one has found, and for accounts whose status depends on its
@@ -50,55 +61,56 @@ export async function takeAndRead(
   items: readonly PaymentToPost[],
 ): Promise<Taken> {
   const timeZone = config.BUSINESS_TIMEZONE;
-  const keyed = items.flatMap((item) =>
-    'manual' in item && item.keep ? [{ item, key: item.keep.key }] : [],
-  );
+  const keys = items.map((item) => ('manual' in item ? item.keep?.key : undefined));
+  const manuals = items.map((item) => ('manual' in item ? item.manual : undefined));
   const namedIds = idsOf(items.map(({ namedAccountId }) => namedAccountId));
-  const interpreted = items.filter(({ interpretations }) => interpretations !== null);
-  const [missedNames, methods, accounts, answers, first, byExternalId, candidates, alike, ids] =
+  // Each result with an element for each payment has the order of the payments.
+  const [missedNames, methods, accounts, answers, known, sameExternalIds, candidates, alike, newIds] =
     await Promise.all([
       takeFreeNames(tx, items),
       findPaymentMethods(tx), // FIRST_TABLE_OF_PAYMENTS
       takeFreeAccounts(tx, namedIds),
-      findAnswers(
-        tx,
-        keyed.map(({ key }) => key),
-      ),
+      findAnswers(tx, keys),
       findKnown(tx, items, timeZone),
       findByExternalIds(
         tx,
-        items.flatMap((item) => externalKeyOf(item) ?? []),
+        manuals.map((manual) => manual?.externalId ?? null),
       ),
       findCandidates(
         tx,
-        interpreted.flatMap(({ interpretations }) => interpretations ?? []),
+        items.map(({ interpretations }) => interpretations),
       ),
       // After the locks of the accounts, so that no other transaction can post another such payment.
-      findAlikePayments(
-        tx,
-        items.map((item) => ('manual' in item ? item.manual : undefined)),
-      ),
+      findAlikePayments(tx, manuals),
       takeIds(
         tx,
         items.map((item) => 'notification' in item && item.notification.stored === null),
       ),
     ]);
-  const known = new Map(items.map((item, at) => [item, first[at] ?? UNKNOWN_TRANSACTION]));
-  const matches = new Map(
-    interpreted.map((item, at) => [
-      item,
-      decideMatch(candidates[at] ?? [], item.interpretations?.referenceIsEmpty ?? false),
-    ]),
-  );
-  const matchOf = (item: PaymentToPost) => matches.get(item) ?? NO_MATCH;
-  const accountOf = (item: PaymentToPost) =>
-    'manual' in item ? item.manual.accountId : matchOf(item).accountId;
-  const paymentsOf = (item: PaymentToPost) =>
-    changeablePayments(item, known.get(item) ?? UNKNOWN_TRANSACTION, matchOf(item));
+  const work = items.map((item, at): Work => {
+    const [key, answer, ids] = [keys[at], answers[at], newIds[at]];
+    if (!ids) throw new Error('There are no ids for a payment.');
+    const { interpretations } = item;
+    const match = interpretations
+      ? decideMatch(candidates[at] ?? [], interpretations.referenceIsEmpty)
+      : NO_MATCH;
+    const reads: PostingReads = {
+      newIds: ids,
+      known: known[at] ?? UNKNOWN_TRANSACTION,
+      methods,
+      sameExternalId: sameExternalIds[at],
+      answer: key && answer && readAnswer(answer, key),
+      match,
+      suggestedCustomerIds: [],
+      alike: alike[at] ?? [],
+    };
+    const accountId = manuals[at]?.accountId ?? match.accountId;
+    return { item, key, missedNames: missedNames[at] ?? [], accountId, reads };
+  });
 
-  const wanted = idsOf(items.map(accountOf));
+  const wanted = idsOf(work.map(({ accountId }) => accountId));
   const untaken = wanted.filter((id) => !accounts.has(id));
-  const changing = items.filter((item) => paymentsOf(item).length > 0);
+  const changing = work.filter((one) => changeableIn(one).length > 0);
   const [found, existing, payments, knownNow, histories, cash] = await Promise.all([
     // An account that another transaction held in the first round trip is not taken now: the reads may be older than its release.
     takeFreeAccounts(
@@ -106,27 +118,29 @@ export async function takeAndRead(
       untaken.filter((id) => !namedIds.includes(id)),
     ),
     findExistingAccounts(tx, untaken),
-    takeFreePayments(tx, idsOf(changing.flatMap(paymentsOf))),
-    findKnown(tx, changing, timeZone),
+    takeFreePayments(tx, idsOf(changing.flatMap(changeableIn))),
+    findKnown(
+      tx,
+      changing.map(({ item }) => item),
+      timeZone,
+    ),
     findStatusHistories(
       tx,
       wanted.map((id) => accounts.get(id) ?? { id, status: 'suspended' }), // The others may be found now.
     ),
-    findCashInHand(tx, items, methods, config),
+    findCashInHand(tx, manuals, methods, config),
   ]);
   for (const [id, account] of found) accounts.set(id, account);
-  for (const [at, item] of changing.entries()) known.set(item, knownNow[at] ?? UNKNOWN_TRANSACTION);
+  for (const [at, { reads }] of changing.entries()) reads.known = knownNow[at] ?? reads.known;
 
   const inBatch = missedInBatch(items);
-  const reads: Taken['reads'] = new Map();
   const notNow: Taken['notNow'] = new Map();
-  for (const [at, item] of items.entries()) {
-    const accountId = accountOf(item);
-    const names = missedNames[at] ?? [];
-    const key = 'manual' in item ? item.keep?.key : undefined;
+  const taken: Taken['reads'] = new Map();
+  const movements: MoneyEvent['movements'] = [];
+  for (const [at, one] of work.entries()) {
+    const { item, key, missedNames: names, accountId, reads } = one;
     // As in the decision: a payment that has become changeable since the first reads is not locked.
-    const transaction = known.get(item) ?? UNKNOWN_TRANSACTION;
-    const payment = changeablePayments(item, transaction, matchOf(item)).find((id) => !payments.has(id));
+    const payment = changeableIn(one).find((id) => !payments.has(id));
     const missed =
       (key && names.find((name) => name === lockNameOf(key))) ??
       names[0] ??
@@ -135,41 +149,26 @@ export async function takeAndRead(
         ? `account ${accountId}`
         : undefined) ??
       (payment === undefined ? undefined : `payment ${payment}`);
-    const newIds = ids[at];
-    if (missed !== undefined || newIds === undefined) {
-      notNow.set(item, missed ?? 'the ids');
+    if (missed !== undefined) {
+      notNow.set(item, missed);
       continue;
     }
-    const sameExternalId = byExternalId.get(externalKeyOf(item) ?? '');
-    const answer = key && answers[keyed.findIndex((one) => one.item === item)];
-    reads.set(item, {
-      newIds,
-      known: transaction,
-      methods,
-      match: matchOf(item),
-      suggestedCustomerIds: await findSuggestedCustomers(tx, item, matchOf(item), transaction),
-      alike: alike[at] ?? [],
-      cashInHandMinor: cash[at],
-      ...(sameExternalId !== undefined && { sameExternalId }),
-      ...(answer && { answer: readAnswer(answer, key) }),
-    });
-  }
-  const movements = [...reads.keys()].flatMap((item) => {
-    const accountId = accountOf(item);
+    reads.suggestedCustomerIds = await findSuggestedCustomers(tx, item, reads);
+    reads.cashInHandMinor = cash[at];
+    taken.set(item, reads);
     const { amountMinor } = 'manual' in item ? item.manual : item.notification;
-    return accountId === null ? [] : [{ accountId, movement: { kind: 'money_in' as const, amountMinor } }];
-  });
+    if (accountId !== null) movements.push({ accountId, movement: { kind: 'money_in', amountMinor } });
+  }
   const payoffs = await findPayoffFacts(tx, accountsNearPayoff(accounts, histories, movements), currency);
-  return { reads, accounts, histories, payoffs, notNow };
+  return { reads: taken, accounts, histories, payoffs, notNow };
 }
 
-function idsOf(ids: readonly (number | null)[]): number[] {
+function changeableIn({ item, reads }: Work): number[] {
+  return changeablePayments(item, reads.known, reads.match);
+}
+
+function idsOf(ids: readonly (number | null | undefined)[]): number[] {
   return [...new Set(ids.flatMap((id) => id ?? []))];
-}
-
-function externalKeyOf(item: PaymentToPost): string | undefined {
-  if (!('manual' in item) || item.manual.externalId === null) return undefined;
-  return externalIdKey(item.manual.externalId);
 }
 
 /**
@@ -178,21 +177,21 @@ function externalKeyOf(item: PaymentToPost): string | undefined {
  */
 async function findCashInHand(
   tx: Tx,
-  items: readonly PaymentToPost[],
+  manuals: readonly (ManualPayment | undefined)[],
   methods: PostingReads['methods'],
   { CASH_COUNTS, cashCeilingMinor }: Context['config'],
 ): Promise<PostingReads['cashInHandMinor'][]> {
   if (CASH_COUNTS === 'off' || cashCeilingMinor === undefined) return [];
   const cashIds = new Set(methods.flatMap(({ id, cash }) => (cash ? id : [])));
-  const holders = items.map((item) =>
-    'manual' in item && cashIds.has(item.manual.paymentMethodId) ? item.manual.actor.userId : null,
+  const holders = manuals.map((manual) =>
+    manual && cashIds.has(manual.paymentMethodId) ? manual.actor.userId : null,
   );
   if (idsOf(holders).length === 0) return [];
   const rows = await findRecentlyCounted(tx, idsOf(holders));
-  return items.map((item, at) => {
+  return manuals.map((manual, at) => {
     const row = rows.find(
       ({ holderId, paymentMethodId }) =>
-        holderId === holders[at] && 'manual' in item && paymentMethodId === item.manual.paymentMethodId,
+        holderId === holders[at] && paymentMethodId === manual?.paymentMethodId,
     );
     return row && BigInt(row.inHandMinor);
   });
@@ -205,8 +204,7 @@ async function findCashInHand(
 async function findSuggestedCustomers(
   tx: Tx,
   item: PaymentToPost,
-  match: Match,
-  { payments }: KnownTransaction,
+  { match, known: { payments } }: PostingReads,
 ): Promise<number[]> {
   if (!('notification' in item) || !item.interpretations || match.accountId !== null) return [];
   if (!payments.some(({ provider, account_id: id }) => provider === null && id !== null)) return [];
