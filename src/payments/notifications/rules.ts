@@ -311,20 +311,14 @@ function inZoneOfFirstCall(notification: Notification, known: readonly KnownNoti
 /** The columns of a notification with the data that the provider reported. */
 export function notificationColumns(notification: Notification) {
   return {
+    ...readableColumns(notification),
     provider: notification.provider,
     source: notification.source,
     provider_statement_id: notification.providerStatementId,
     payment_request_id: notification.paymentRequestId,
     raw_body: notification.rawBody,
-    trans_id: notification.transId,
     content_hash: notification.contentHash,
-    amount_minor: notification.amountMinor,
-    trans_time: notification.transTime,
     time_zone: notification.timeZone,
-    business_short_code: notification.businessShortCode,
-    bill_ref: notification.billRef,
-    payer: notification.payer,
-    payer_name: notification.payerName,
     flags: notification.flags,
   };
 }
