@@ -24,7 +24,6 @@ export async function post(
   const histories = await findStatusHistories(tx, [...accounts.values()]);
   const near = accountsNearPayoff(
     accounts,
-    histories,
     events.flatMap(({ movements }) => movements),
   );
   const payoffs = await findPayoffFacts(tx, near, context.currency, {

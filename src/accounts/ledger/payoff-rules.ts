@@ -12,37 +12,32 @@ import {
   withMoney,
 } from '../payoffs/posting-rules.ts';
 import { type StatusHistory, statusBeforeCompletion } from '../status/paid-amount-rules.ts';
-import { isToReopen } from '../status/rules.ts';
+import { isStatusIn, isToReopen } from '../status/rules.ts';
 import type { AccountBooks } from './money-on-account-rules.ts';
 import { type MoneyEvent, postEvent, type RunningBooks, runningBooksOf } from './rules.ts';
 
 // Posts money events, and the early payoffs that they earn or end.
 
-/** The accounts that the movements can give an early payoff, or take one from. Only for them, more has to be read. */
+/**
+ * The accounts that the movements can give an early payoff, or take one from. Only for them, more has to be read. A completed account can
+ * lose its payoff, or be reopened and earn one.
+ */
 export function accountsNearPayoff(
   accounts: ReadonlyMap<number, LockedAccount>,
-  histories: ReadonlyMap<number, StatusHistory>,
   movements: MoneyEvent['movements'],
 ): LockedAccount[] {
-  const sums = new Map<number, { inMinor: Minor; netMinor: Minor }>();
+  const moneyIn = new Map<number, Minor>();
   for (const { accountId, movement } of movements) {
-    // A change of the price moves no money, but the sum paid can be below the new price.
-    const amountMinor = 'amountMinor' in movement ? movement.amountMinor : 0n;
-    const isIn = movement.kind === 'money_in';
-    const { inMinor, netMinor } = sums.get(accountId) ?? { inMinor: 0n, netMinor: 0n };
-    sums.set(accountId, {
-      inMinor: isIn ? inMinor + amountMinor : inMinor,
-      netMinor: isIn ? netMinor + amountMinor : netMinor - amountMinor,
-    });
+    const amountMinor = movement.kind === 'money_in' ? movement.amountMinor : 0n;
+    moneyIn.set(accountId, (moneyIn.get(accountId) ?? 0n) + amountMinor);
   }
-  return [...sums].flatMap(([id, { inMinor, netMinor }]) => {
+  return [...moneyIn].flatMap(([id, inMinor]) => {
     const account = accounts.get(id);
     if (!account) return [];
-    const paidMinor = BigInt(account.paid_minor) + netMinor;
-    const reopens = isToReopen(account.status, paidMinor, BigInt(account.total_minor));
-    const reopened = reopens ? { ...account, status: statusBeforeCompletion(histories.get(id)) } : account;
-    const canLosePayoff = reopens && account.plan_version > 0;
-    return canLosePayoff || (inMinor > 0n && canEarnPayoff(reopened, inMinor)) ? [account] : [];
+    const isNear = isStatusIn(account.status, 'paidInFull')
+      ? account.plan_version > 0 || account.early_payoff
+      : inMinor > 0n && canEarnPayoff(account, inMinor);
+    return isNear ? [account] : [];
   });
 }
 

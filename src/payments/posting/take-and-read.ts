@@ -159,7 +159,7 @@ export async function takeAndRead(
     const { amountMinor } = 'manual' in item ? item.manual : item.notification;
     if (accountId !== null) movements.push({ accountId, movement: { kind: 'money_in', amountMinor } });
   }
-  const payoffs = await findPayoffFacts(tx, accountsNearPayoff(accounts, histories, movements), currency);
+  const payoffs = await findPayoffFacts(tx, accountsNearPayoff(accounts, movements), currency);
   return { reads: taken, accounts, histories, payoffs, notNow };
 }
 
