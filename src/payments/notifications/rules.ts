@@ -2,7 +2,6 @@ import { hasRoomFor } from '../../accounts/ledger/money-on-account-rules.ts';
 import { runningBooksOf } from '../../accounts/ledger/rules.ts';
 import { auditRow, type ChangeRow, event, eventRow } from '../../changes/events/change-rules.ts';
 import { businessDay } from '../../core/values/dates.ts';
-import type { Minor } from '../../core/values/money.ts';
 import { mayDo } from '../../rights.ts';
 import { type Match, matchColumns, readNumberOnly, readReference } from '../matching/rules.ts';
 import { assignedEvent, paymentRow, recordedEvent } from '../money-event-rules.ts';
@@ -30,8 +29,8 @@ import {
   UNREADABLE_TIME,
   WITHOUT_BALANCE,
 } from '../posting/rules.ts';
-import { type NotificationRow, type PaymentRow, providerActor, type RefusalReason } from '../rules.ts';
-import { disclosesAll, repeats } from './repeat-rules.ts';
+import { type NotificationRow, providerActor, type RefusalReason } from '../rules.ts';
+import { disclosesAll, hasAmount, repeatsAll, reportsBefore } from './repeat-rules.ts';
 
 // Decides the effects of a provider's notification. A provider transaction is posted as one payment, which stores the id of the
 // transaction.
@@ -104,7 +103,6 @@ export function decideNotification(
   }
 
   const flags = notification.flags.filter((flag) => !DECISION_FLAGS.has(flag));
-  const isRepeatOf = (one: KnownNotification) => repeats(notification, one, settings.region);
   const withoutPayment = (
     outcome: 'repeated' | 'differs' | 'conflict',
     conflictPaymentId: number | null = null,
@@ -116,19 +114,9 @@ export function decideNotification(
       settings,
     );
   if (ownPayment?.status === 'reversed') flags.push(REPEATED_AFTER_REVERSAL);
-  const isUndecided = stored === null || stored.outcome === null;
-  const isRequested = answersPaymentRequest(notification, others);
-  // A pending notification of a requested payment has posted nothing yet. If it has the same amount, this notification posts the
-  // payment, and the retry of the pending notification then has the outcome `repeated`.
-  const isPendingRepeat = (one: KnownNotification) =>
-    isRequested && one.status === 'pending' && hasAmount(one, amountMinor);
-  const isComparedWith = (one: KnownNotification) =>
-    ownPayment
-      ? one.payment_id === ownPayment.id
-      : isUndecided && precedes(one, stored?.id) && !isPendingRepeat(one);
-  const reports = others.filter((one) => one.outcome !== 'differs' && isComparedWith(one));
+  const reports = reportsBefore(notification, others, ownPayment);
   if (ownPayment || reports.length > 0) {
-    if (!repeatsAll(notification, ownPayment, reports, isRepeatOf)) {
+    if (!repeatsAll(notification, reports, ownPayment, settings.region)) {
       flags.push(DIFFERS_FROM_FIRST);
       return withoutPayment('differs');
     }
@@ -347,25 +335,6 @@ export function readableColumns(fields: Partial<ReadableFields>) {
   };
 }
 
-function hasAmount({ amount_minor: amount }: Pick<PaymentRow, 'amount_minor'>, amountMinor: Minor): boolean {
-  return BigInt(amount) === amountMinor;
-}
-
-/**
- * Whether the notification repeats the earlier reports of its transaction, and its payment. Repeats with equal fields are found before
- * this check, by their content hash.
- */
-function repeatsAll(
-  { source, amountMinor }: Notification,
-  payment: PaymentRow | undefined,
-  reports: readonly KnownNotification[],
-  isRepeatOf: (report: KnownNotification) => boolean,
-): boolean {
-  if (payment && !hasAmount(payment, amountMinor)) return false;
-  const isInOtherForm = [source, payment?.source].some((one) => one === 'import' || one === 'pull');
-  return reports.length > 0 ? reports.every(isRepeatOf) : isInOtherForm;
-}
-
 /**
  * Matches an unmatched payment again with a repeat that discloses everything that is known. The payment must be as its provider
  * reported it: a payment that staff have changed never moves.
@@ -400,27 +369,6 @@ function rematch(
     event: { ...moved, rows: { changes: [change] } },
     payments: [{ ...payment, account_id: accountId, status: 'matched', ...columns }],
   };
-}
-
-/** Whether one of the notifications of a transaction is the answer to a payment request. */
-function answersPaymentRequest(
-  { paymentRequestId }: Notification,
-  others: readonly KnownNotification[],
-): boolean {
-  return paymentRequestId !== null || others.some((one) => one.payment_request_id !== null);
-}
-
-/**
- * Whether another notification of the transaction precedes the notification that is being decided. A pending notification
- * precedes it if it is older.
- */
-function precedes(
-  { id, status, outcome, payment_id: paymentId }: KnownNotification,
-  storedId = Number.POSITIVE_INFINITY,
-): boolean {
-  // Ignore a repeat without a payment, because the notification that it repeats is compared as well.
-  if (outcome === 'repeated' && paymentId === null) return false;
-  return outcome !== null || (status === 'pending' && id < storedId);
 }
 
 /** Whether the payer meant another account than that of the payment. Without a match, compares the suggested customers. */
