@@ -34,7 +34,7 @@ export const PROCESS_TESTS = [
  */
 export const LONG_API_TESTS = [
   'test/api/{cursors,event-catalogue,import-mistakes,large-list-files,large-lists,lists,page-sizes}.test.ts',
-  'test/api/{description,docs,example-parameters,report-exports,spreadsheet-imports,start-page}.test.ts',
+  'test/api/{account-statement-pdf,description,docs,example-parameters,report-exports,spreadsheet-imports,start-page}.test.ts',
   'test/api/{connections,health,metrics,missing-schema,plans-on-empty-tables}.test.ts',
 ];
 

@@ -7,6 +7,14 @@ import { activateDueAccounts } from '../../src/accounts/activate-due-accounts.ts
 import { csvLine, csvText, unquoted } from '../../src/core/values/csv.ts';
 import { addDays, type PlainDate } from '../../src/core/values/dates.ts';
 import { makeShortStatement } from '../../src/documents/account-statements/view.ts';
+import {
+  cents,
+  expectToAgree,
+  payInBulk,
+  type StatementRow,
+  sellDaily,
+  statementOf,
+} from '../support/account-statements.ts';
 import { expectBooksToBalance } from '../support/books.ts';
 import {
   accountNow,
@@ -29,63 +37,6 @@ const service = useService({
   COMPANY_ADDRESS: 'Ngong Road 117 | Nairobi',
   PAYBILL_NUMBERS: '600638',
 });
-
-interface Row {
-  date: string;
-  type: string;
-  amount: number;
-  due: number;
-  charged: number;
-  paid: number;
-  dueSoFar: number;
-  owedInTotal: number;
-  item: number | null;
-  paymentId: number | null;
-  creditMoveId: number | null;
-  description: string;
-  ledgerEventId: number | null;
-  covers: { item: number; paymentId: number; amount: number }[];
-}
-
-async function statementOf(id: number, query: Record<string, string> = {}) {
-  const answer = await service.call('GET', `/accounts/${id}/statement?${new URLSearchParams(query)}`);
-  expect(answer.status, answer.text).toBe(200);
-  return answer.body.data as {
-    period: { from: string; to: string };
-    opening: { dueSoFar: number; owedInTotal: number };
-    rows: Row[];
-    totals: { due: number; charged: number; paid: number };
-    closing: Record<string, number | string | null>;
-  };
-}
-
-const cents = (amount: number | string | null | undefined) => Math.round(Number(amount) * 100);
-
-/** Asserts that the statement of today adds up and closes with the figures of the account. */
-async function expectToAgree(id: number) {
-  const statement = await statementOf(id);
-  const { opening, closing, totals, rows } = statement;
-  const account = await accountNow(service, id);
-  const shown = [
-    'balance',
-    'credit',
-    'arrears',
-    'paymentState',
-    'daysPastDue',
-    'paidUntil',
-    'nextDueDate',
-    'nextDueAmount',
-  ];
-  for (const name of shown) expect(closing[name], name).toBe(account[name]);
-  const sum = (name: 'due' | 'charged' | 'paid') => rows.reduce((total, row) => total + cents(row[name]), 0);
-  expect(cents(opening.dueSoFar) + sum('due') - sum('paid')).toBe(cents(closing.dueSoFar));
-  expect(cents(opening.owedInTotal) + sum('charged') - sum('paid')).toBe(cents(closing.owedInTotal));
-  expect([sum('due'), sum('charged'), sum('paid')]).toEqual(
-    [totals.due, totals.charged, totals.paid].map(cents),
-  );
-  expect(opening).toEqual({ dueSoFar: 0, owedInTotal: 0 });
-  return statement;
-}
 
 async function quoteOf(id: number, query: Record<string, string | number> = {}) {
   const text = new URLSearchParams(
@@ -114,7 +65,7 @@ function cellsOf(line: string, separator: string, heedsQuotes: boolean): string[
   return cells;
 }
 
-const typesOf = (rows: Row[]) => rows.map(({ type }) => type);
+const typesOf = (rows: StatementRow[]) => rows.map(({ type }) => type);
 
 describe('GET /accounts/:id/statement', () => {
   it('closes with the figures of the account after every kind of event', async () => {
@@ -175,7 +126,7 @@ describe('GET /accounts/:id/statement', () => {
               day = new Date(day.getTime() + days * 86_400_000);
               service.clock.set(day);
             } else await service.call('PUT', `/accounts/${id}`, { status: kind, reason: 'a step' });
-            await expectToAgree(id);
+            await expectToAgree(service, id);
           }
         },
       ),
@@ -190,13 +141,13 @@ describe('GET /accounts/:id/statement', () => {
     const wrong = await pay(service, id, 5_000);
     setToday(service, '2026-11-20');
     await reverse(service, wrong.id);
-    const { rows, totals } = await expectToAgree(id);
+    const { rows, totals } = await expectToAgree(service, id);
     expect(rows.filter(({ paymentId }) => paymentId === wrong.id)).toMatchObject([
       { type: 'payment', date: '2026-11-02', amount: 5_000, paid: 0, covers: [], reversedOn: '2026-11-20' },
       { type: 'reversal', date: '2026-11-20', amount: 5_000, paid: 0, covers: [] },
     ]);
     expect(totals.paid).toBe(0);
-    const later = await statementOf(id, { from: '2026-11-17' });
+    const later = await statementOf(service, id, { from: '2026-11-17' });
     expect(typesOf(later.rows)).toEqual(['reversal']);
   });
 
@@ -211,7 +162,7 @@ describe('GET /accounts/:id/statement', () => {
     const back = { amount: 60, reason: 'asked for it', paymentMethodId: 2 };
     expect((await service.call('POST', `/accounts/${giver.id}/credit/refund`, back)).status).toBe(201);
 
-    const given = await expectToAgree(giver.id);
+    const given = await expectToAgree(service, giver.id);
     const last = given.rows.slice(-3);
     expect(last).toMatchObject([
       { type: 'payment', paid: giver.total + 300, credit: 300 },
@@ -219,7 +170,7 @@ describe('GET /accounts/:id/statement', () => {
       { type: 'refund', paid: -60, paymentMethod: 'Cash', owedInTotal: -40 },
     ]);
     expect(last[1]?.description).toBe(`Credit given to ${receiver.accountNumber}`);
-    const taken = await expectToAgree(receiver.id);
+    const taken = await expectToAgree(service, receiver.id);
     expect(taken.rows.at(-1)).toMatchObject({
       type: 'transfer_in',
       paid: 200,
@@ -233,10 +184,10 @@ describe('GET /accounts/:id/statement', () => {
     setToday(service, '2026-11-02');
     const { id } = await newAccount(service, { activationDate: '2026-11-20' });
     await pay(service, id, 500);
-    const now = await expectToAgree(id);
+    const now = await expectToAgree(service, id);
     expect(now.period).toEqual({ from: '2026-11-02', to: '2026-11-02' });
     expect(typesOf(now.rows)).toEqual(['opened', 'payment']);
-    const ahead = await statementOf(id, { to: '2026-11-30' });
+    const ahead = await statementOf(service, id, { to: '2026-11-30' });
     expect(typesOf(ahead.rows)).toEqual(['opened', 'payment', 'deposit', 'instalment']);
     expect(ahead.closing).toMatchObject({ arrears: 1_900, nextDueDate: '2026-11-20' });
   });
@@ -246,8 +197,8 @@ describe('GET /accounts/:id/statement', () => {
     const { id } = await newAccount(service, { activationDate: '2026-11-02' });
     await pay(service, id, 2_000, { paymentDate: '2026-11-02' });
     await pay(service, id, 1_000, { paymentDate: '2026-12-01' });
-    const { dueSoFar, owedInTotal } = (await statementOf(id, { to: '2026-11-30' })).closing;
-    const { opening } = await statementOf(id, { from: '2026-12-01', to: '2026-12-31' });
+    const { dueSoFar, owedInTotal } = (await statementOf(service, id, { to: '2026-11-30' })).closing;
+    const { opening } = await statementOf(service, id, { from: '2026-12-01', to: '2026-12-31' });
     expect(opening).toEqual({ dueSoFar, owedInTotal });
     expect(opening.owedInTotal).not.toBe(0);
   });
@@ -261,7 +212,7 @@ describe('GET /accounts/:id/statement', () => {
       TransTime: '20261102101530',
     });
     expect((await notify(service, sent)).status).toBe(200);
-    const { rows } = await expectToAgree(account.id);
+    const { rows } = await expectToAgree(service, account.id);
     const { db } = service.context;
     for (const { ledgerEventId, charged, paid, type } of rows.filter((row) => row.item === null)) {
       const { rows: entries } = await sql<{ change: number }>`
@@ -292,7 +243,7 @@ describe('GET /accounts/:id/statement', () => {
     const long = await newAccount(service, { payplanId: plan.body.data.id });
     const all = await service.call('GET', `/accounts/${long.id}/statement?to=2060-01-01`);
     expect(wrongFields(all)).toEqual(['from', 'to']);
-    const most = await statementOf(long.id, { to: '2040-01-01' });
+    const most = await statementOf(service, long.id, { to: '2040-01-01' });
     expect(most.rows).toHaveLength(1 + most.totals.due);
     expect((await quoteOf(long.id, { amount: 9_999.5 })).payment).toMatchObject({
       itemsCovered: 9_999,
@@ -307,7 +258,7 @@ describe('as CSV', () => {
     const { id, accountNumber } = await newAccount(service, { activationDate: '2026-11-02' });
     await pay(service, id, 2_400.5, { transactionRef: '=1+1' });
     await pay(service, id, 10, { transactionRef: '00123' });
-    const json = await expectToAgree(id);
+    const json = await expectToAgree(service, id);
     const answer = await service.call('GET', `/accounts/${id}/statement?format=csv`);
     expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8');
     expect(answer.headers.get('content-disposition')).toBe(
@@ -395,145 +346,10 @@ describe('as CSV', () => {
 const hasReader = spawnSync('pdftotext', ['-v']).error === undefined;
 
 describe('as PDF', () => {
-  async function printed(id: number, query = '') {
-    const response = await fetch(`${service.origin}/api/accounts/${id}/statement?format=pdf${query}`, {
-      headers: { authorization: `Bearer ${service.adminToken}` },
-    });
-    const bytes = Buffer.from(await response.arrayBuffer());
-    expect(response.status, String(bytes.subarray(0, 500))).toBe(200);
-    expect(response.headers.get('content-type')).toBe('application/pdf');
-    const name = response.headers.get('content-disposition');
-    return {
-      name,
-      unprintable: response.headers.get('unprintable-characters'),
-      text: execFileSync('pdftotext', ['-layout', '-', '-'], { input: bytes, encoding: 'utf8' }),
-      bytes,
-    };
-  }
-  const figure = (amount: number) =>
-    amount.toLocaleString('en', { minimumFractionDigits: 2 }).replace('-', '–');
-
-  it.skipIf(!hasReader)('prints every payment on request, in four scripts, on several pages', async () => {
-    setToday(service, '2027-06-30');
-    const customer = await newCustomer(service, { firstName: 'Zoë Łucja Ольга', lastName: 'ወልደ محمد' });
-    const account = await newAccount(service, {
-      customerId: customer.id,
-      payplanId: 1,
-      activationDate: '2026-12-01',
-    });
-    for (let i = 0; i < 60; i++)
-      await pay(service, account.id, 246.9, {
-        paymentDate: addDays('2026-12-02' as PlainDate, 3 * i),
-        transactionRef: `R${account.id}-${i}`,
-      });
-    const json = await expectToAgree(account.id);
-    expect(json.rows.length).toBeGreaterThan(200);
-    const { text, name } = await printed(account.id, '&detail=full');
-    expect(name).toBe(`inline; filename="statement_${account.accountNumber}_2026-12-01_2027-06-30.pdf"`);
-    for (const word of [
-      'Zoë Łucja Ольга',
-      'ወልደ',
-      'محمد',
-      'Jua Nguvu Solar',
-      'Ngong Road 117',
-      account.accountNumber,
-      '600638',
-    ])
-      expect(text).toContain(word);
-    const lines = text.split('\n');
-    const lastOfRuns = json.rows.filter(
-      ({ type }: { type: string }, at: number) =>
-        type !== 'instalment' || json.rows[at + 1]?.type !== 'instalment',
-    );
-    expect(lastOfRuns.length).toBeLessThan(json.rows.length);
-    for (const row of lastOfRuns)
-      expect(
-        lines.some((line) => line.includes(figure(row.dueSoFar)) && line.includes(figure(row.owedInTotal))),
-        JSON.stringify(row),
-      ).toBe(true);
-    for (let i = 0; i < 60; i++) expect(text).toContain(`R${account.id}-${i}`);
-    expect(text).toContain(`KES ${figure(Number(json.closing.arrears))}`);
-    const pages = text.split('\f').slice(0, -1);
-    expect(pages.length).toBeGreaterThan(4);
-    const first = pages[0]?.replace(/\s+/g, ' ') ?? '';
-    expect(first).toContain(
-      'As of 30 June 2027 DUE NOW NEXT PAYMENT DUE DATE KES 0.00 KES 6.00 11 July 2027',
-    );
-    expect(first).toContain(`KES ${figure(Number(json.closing.arrears))}`);
-    expect(first).toContain(`KES ${figure(60 * 246.9)}`);
-    expect(first).toContain('How to pay');
-    for (const [index, page] of pages.entries())
-      expect(page).toContain(`Page ${index + 1} of ${pages.length}`);
-    for (const page of pages.slice(0, -1)) expect(page).toContain('Owed in total');
-  });
-
-  it.skipIf(!hasReader)(
-    'has two pages for a year of daily payments, with the sums of the payments and what they cover',
-    async () => {
-      setToday(service, '2027-06-30');
-      const { id } = await sellDaily('2026-07-02', 365);
-      await payInBulk(id, 300, (at) => ({ amount: 60, paymentDate: addDays('2026-07-03' as PlainDate, at) }));
-      const { rows, totals, closing } = await expectToAgree(id);
-      expect(rows.length).toBeGreaterThan(600);
-      const { text, name } = await printed(id);
-      expect(name).toContain('_2026-07-02_2027-06-30.pdf');
-      expect(text.split('\f').slice(0, -1)).toHaveLength(2);
-      const lines = text.split('\n').map((line) => line.trim().replace(/\s+/g, ' '));
-      const march = rows.filter(({ date }: Row) => date.startsWith('2027-03'));
-      const after = march.map((row: Row) => `${figure(row.dueSoFar)} ${figure(row.owedInTotal)}`).at(-1);
-      expect(lines).toContain('1–31 Mar 2027 Instalments 242 to 272 of 365: 31 × 60.00 1,860.00');
-      expect(lines).toContain(`1–31 Mar 2027 31 payments by Cash 1,860.00 ${after}`);
-      expect(lines).toContain('instalments 217 to 247');
-      const sums = [totals.due, totals.paid, closing.dueSoFar, closing.owedInTotal].map(Number).map(figure);
-      expect(lines).toContain(`30 Jun 2027 Balance ${sums.join(' ')}`);
-      expect(amountsOf(lines, /^.*\d+ payments? by /)).toBe(totals.paid);
-      const page = lines.join(' ');
-      expect(page).toContain('Deposit 1,500 + 363 instalments of 60 due until today = 23,280; paid 18,000');
-      expect(page).toContain('In each month, payments are one line');
-      expect(page).toContain('PAYBILL NUMBER ACCOUNT NUMBER 600638 ACC');
-      const translated = (await printed(id, '&lang=sw')).text;
-      expect(translated.split('\f').slice(0, -1)).toHaveLength(2);
-      const swahili = translated.replace(/\s+/g, ' ');
-      expect(swahili).toContain('1–31 Mac 2027 Malipo 31 kwa Cash');
-      expect(swahili).toContain('Omba kwetu taarifa yenye kila malipo.');
-      // A short period has each payment.
-      const april = (await printed(id, '&from=2027-04-01&to=2027-04-16')).text.replace(/\s+/g, ' ');
-      expect(april).toContain('16 Apr 2027 Payment by Cash');
-      expect(april).not.toContain('Omba kwetu');
-      expect(april).not.toContain('Ask us for the statement with every payment');
-    },
-  );
-
-  it.skipIf(!hasReader)(
-    'begins later if the months do not fit, with the balances brought forward',
-    async () => {
-      setToday(service, '2027-06-30');
-      const { id } = await sellDaily('2024-07-02', 1_095);
-      await payInBulk(id, 250, (at) => ({
-        amount: 240,
-        paymentDate: addDays('2024-07-03' as PlainDate, 4 * at),
-      }));
-      const whole = await expectToAgree(id);
-      const { text, name } = await printed(id);
-      const [, from = ''] = name?.match(/_(\d{4}-\d{2}-01)_2027-06-30\.pdf/) ?? [];
-      expect(from > '2025-06-01' && from < '2026-07-01').toBe(true);
-      const cut = await statementOf(id, { from });
-      expect(cut.closing).toEqual(whole.closing);
-      const plain = text.replace(/\s+/g, ' ');
-      expect(plain).toContain(
-        `Brought forward ${figure(cut.opening.dueSoFar)} ${figure(cut.opening.owedInTotal)}`,
-      );
-      expect(plain).toContain(' is in the balance brought forward.');
-      expect(text.split('\f').slice(0, -1).length).toBeLessThanOrEqual(2);
-      // A period that the caller chooses stays as it is.
-      expect((await printed(id, '&from=2024-07-02')).name).toContain('_2024-07-02_2027-06-30.pdf');
-    },
-  );
-
   it('that begins later is made from one snapshot', async () => {
     setToday(service, '2027-06-30');
-    const { id } = await sellDaily('2024-07-02', 1_094);
-    await payInBulk(id, 250, (at) => ({
+    const { id } = await sellDaily(service, '2024-07-02', 1_094);
+    await payInBulk(service, id, 250, (at) => ({
       amount: 240,
       paymentDate: addDays('2024-07-03' as PlainDate, 4 * at),
     }));
@@ -542,108 +358,6 @@ describe('as PDF', () => {
     expect((await makeShortStatement(service.context, id, {})).isCut).toBe(true);
     expect(connect).toHaveBeenCalledTimes(1);
   });
-
-  it('is refused if more lines than can be printed are requested', async () => {
-    setToday(service, '2027-06-30');
-    const { id } = await sellDaily('2024-07-01', 1_095);
-    const paymentDate = '2025-01-01';
-    await payInBulk(id, 1_001, () => ({ amount: 1, paymentDate }));
-    const ask = (query: string) => service.call('GET', `/accounts/${id}/statement?format=pdf${query}`);
-    expect(wrongFields(await ask('&detail=full'))).toEqual(['from', 'to']);
-    expect(wrongFields(await ask('&detail=all'))).toEqual(['detail']);
-  });
-
-  async function sellDaily(activationDate: string, instalmentCount: number) {
-    const terms = { deposit: 1_500, instalmentAmount: 60, instalmentCount, frequency: 'daily' };
-    const plan = await dataOf(
-      service.call('POST', '/payplans', {
-        name: `Daily from ${activationDate}, ${instalmentCount}`,
-        ...terms,
-      }),
-      201,
-    );
-    return newAccount(service, { payplanId: plan.id, activationDate });
-  }
-
-  async function payInBulk(
-    accountId: number,
-    count: number,
-    paymentOf: (at: number) => { amount: number; paymentDate: string },
-  ): Promise<void> {
-    const payments = Array.from({ length: count }, (_, at) => ({
-      ...paymentOf(at),
-      ...{ accountId, paymentMethodId: 2, transactionRef: `B${accountId}-${at}` },
-    }));
-    for (let at = 0; at < count; at += 100) {
-      const items = payments.slice(at, at + 100);
-      const answer = await service.call('POST', '/payments/bulk', { items });
-      expect(answer.status, answer.text.slice(0, 500)).toBe(200);
-      expect(answer.body.data.failed ?? 0, answer.text.slice(0, 500)).toBe(0);
-    }
-  }
-
-  /** The sum of the first amount of each line that matches. */
-  function amountsOf(lines: string[], pattern: RegExp): number {
-    return lines
-      .filter((line) => pattern.test(line))
-      .reduce((sum, line) => sum + Number(line.match(/ ([\d,]+\.\d\d) /)?.[1]?.replace(/,/g, '')), 0);
-  }
-
-  it.skipIf(!hasReader)('shows � for each character that no font has, and names them', async () => {
-    const customer = await newCustomer(service, { firstName: 'שרה', lastName: '漢' });
-    const account = await newAccount(service, { customerId: customer.id });
-    await pay(service, account.id, 50, { transactionRef: 'R😀' });
-    const { text, unprintable } = await printed(account.id);
-    expect(unprintable).toBe('count=2, characters=(U+6F22 U+1F600), fields=(customer.name rows.detail)');
-    expect(text).toContain('שרה');
-    expect(text.match(/\uFFFD/g)).toHaveLength(2);
-  });
-
-  it.skipIf(!hasReader)('shows the arrears, their date and the sum paid on the first page', async () => {
-    setToday(service, '2026-11-02');
-    const { id } = await newAccount(service);
-    await pay(service, id, 2_000);
-    setToday(service, '2026-11-20');
-    await pay(service, id, 500);
-    const plain = async (query = '') => (await printed(id, query)).text.replace(/\s+/g, ' ');
-    expect(await plain()).toContain(
-      'As of 20 November 2026 DUE NOW DUE SINCE PAID KES 300.00 16 November 2026 KES 2,500.00 ' +
-        'OWED IN TOTAL PAID UNTIL KES 20,300.00 15 November 2026',
-    );
-    // A statement to another day does not show the present balance.
-    const earlier = await plain('&to=2026-11-10');
-    expect(earlier).toContain('As of 10 November 2026 DUE DUE SINCE PAID KES 400.00 9 November 2026');
-    expect(earlier).not.toContain('DUE NOW');
-    await pay(service, id, 300);
-    const next = await plain();
-    expect(next).toContain(
-      'DUE NOW NEXT PAYMENT DUE DATE KES 0.00 KES 400.00 23 November 2026 PAID OWED IN TOTAL',
-    );
-    expect(next).not.toContain('PAID IN FULL');
-    await pay(service, id, 20_100);
-    const done = await plain();
-    expect(done).toContain('PAID IN FULL');
-    expect(done).toContain('PAID YOUR CREDIT KES 22,900.00 KES 100.00');
-    expect(done).not.toMatch(/DUE NOW|How to pay/);
-  });
-
-  it.skipIf(!hasReader)(
-    'shows how an account ended, and prints text that looks like markup unchanged',
-    async () => {
-      setToday(service, '2026-11-02');
-      const customer = await newCustomer(service, { firstName: '#panic() $x$', lastName: '*b* \\ @ref' });
-      const { id } = await newAccount(service, { customerId: customer.id });
-      await pay(service, id, 100);
-      await pay(service, id, 50, { transactionRef: '#set page(width: 1pt)' });
-      await service.call('PUT', `/accounts/${id}`, { status: 'cancelled', reason: 'moved away' });
-      const { text } = await printed(id);
-      expect(text).toContain('#panic() $x$ *b* \\ @ref');
-      expect(text).toContain('#set page(width: 1pt)');
-      expect(text).toContain('Account cancelled');
-      expect(text).toContain('Nothing is to be paid');
-      expect(text).not.toContain('How to pay');
-    },
-  );
 });
 
 describe('the texts of a statement', () => {
@@ -808,7 +522,7 @@ describe('GET /accounts/:id/quote', () => {
       daysPastDue: 0,
       paymentState: 'current',
     });
-    expect((await statementOf(id, { to: '2026-10-20' })).closing).toMatchObject({
+    expect((await statementOf(service, id, { to: '2026-10-20' })).closing).toMatchObject({
       dueSoFar: 800,
       arrears: 800,
     });
