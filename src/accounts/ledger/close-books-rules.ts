@@ -19,7 +19,7 @@ import type {
  * The rows of all posted events. An account whose paid amount now requires another status changes to it, once for all events.
  *
  * @param histories - of the accounts whose status `needsHistory`.
- * @param further - rows that belong to no event. Their changes belong to no account.
+ * @param further - further rows, of decisions with and without an event. Their changes belong to no account.
  */
 export function closeBooks(
   running: RunningBooks,
@@ -80,7 +80,7 @@ function setsStatus({ movements }: MoneyEvent, accountId: number): boolean {
  *
  * @param accounts - all accounts of the events, locked by the transaction.
  * @param posted - the money events that passed the checks of their accounts.
- * @param further - change rows that belong to no event in `posted` and to no account.
+ * @param further - change rows that belong to no account.
  */
 export function numberChanges(
   accounts: ReadonlyMap<number, AccountRow>,

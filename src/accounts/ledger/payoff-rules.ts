@@ -19,15 +19,17 @@ import { type MoneyEvent, postEvent, type RunningBooks, runningBooksOf } from '.
 // Posts money events, and the early payoffs that they earn or end.
 
 /**
- * The accounts that the movements can give an early payoff, or take one from. Only for them, more has to be read. A completed account can
- * lose its payoff, or be reopened and earn one.
+ * The accounts that the movements may give an early payoff, or take one from. Only for them, more has to be read. A completed account may
+ * lose its payoff, or be reopened and earn one, unless money only arrives.
  */
 export function accountsNearPayoff(
   accounts: ReadonlyMap<number, LockedAccount>,
   movements: MoneyEvent['movements'],
 ): LockedAccount[] {
   const moneyIn = new Map<number, Minor>();
+  const canReopen = new Set<number>();
   for (const { accountId, movement } of movements) {
+    if (movement.kind !== 'money_in') canReopen.add(accountId);
     const amountMinor = movement.kind === 'money_in' ? movement.amountMinor : 0n;
     moneyIn.set(accountId, (moneyIn.get(accountId) ?? 0n) + amountMinor);
   }
@@ -35,7 +37,7 @@ export function accountsNearPayoff(
     const account = accounts.get(id);
     if (!account) return [];
     const isNear = isStatusIn(account.status, 'paidInFull')
-      ? account.plan_version > 0 || account.early_payoff
+      ? canReopen.has(id) && (account.plan_version > 0 || account.early_payoff)
       : inMinor > 0n && canEarnPayoff(account, inMinor);
     return isNear ? [account] : [];
   });

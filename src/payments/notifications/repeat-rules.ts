@@ -13,16 +13,16 @@ import type { PaymentRow } from '../rules.ts';
  * notification, unless it has an outcome and is decided again.
  * @param others - the other notifications of the transaction.
  */
-export function reportsBefore(
+export function reportsToCompare(
   { stored, amountMinor, paymentRequestId }: Notification,
   others: readonly KnownNotification[],
   payment: PaymentRow | undefined,
 ): KnownNotification[] {
-  const alike = others.filter(({ outcome }) => outcome !== 'differs');
-  if (payment) return alike.filter((one) => one.payment_id === payment.id);
+  const comparable = others.filter(({ outcome }) => outcome !== 'differs');
+  if (payment) return comparable.filter((one) => one.payment_id === payment.id);
   if (stored !== null && stored.outcome !== null) return [];
   const isRequested = paymentRequestId !== null || others.some((one) => one.payment_request_id !== null);
-  return alike.filter((one) => {
+  return comparable.filter((one) => {
     // Ignore a repeat without a payment, because the notification that it repeats is compared as well.
     if (one.outcome !== null) return one.outcome !== 'repeated' || one.payment_id !== null;
     if (one.status !== 'pending') return false;

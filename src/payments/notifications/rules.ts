@@ -30,7 +30,7 @@ import {
   WITHOUT_BALANCE,
 } from '../posting/rules.ts';
 import { type NotificationRow, providerActor, type RefusalReason } from '../rules.ts';
-import { disclosesAll, hasAmount, repeatsAll, reportsBefore } from './repeat-rules.ts';
+import { disclosesAll, hasAmount, repeatsAll, reportsToCompare } from './repeat-rules.ts';
 
 // Decides the effects of a provider's notification. A provider transaction is posted as one payment, which stores the id of the
 // transaction.
@@ -114,7 +114,7 @@ export function decideNotification(
       settings,
     );
   if (ownPayment?.status === 'reversed') flags.push(REPEATED_AFTER_REVERSAL);
-  const reports = reportsBefore(notification, others, ownPayment);
+  const reports = reportsToCompare(notification, others, ownPayment);
   if (ownPayment || reports.length > 0) {
     if (!repeatsAll(notification, reports, ownPayment, settings.region)) {
       flags.push(DIFFERS_FROM_FIRST);

@@ -189,8 +189,9 @@ export type KnownNotification = Pick<
 export interface KnownTransaction {
   payments: KnownPayment[];
   /**
-   * Unreversed payments whose reference differs only in O and 0, or in I and 1 (`similarKey`), or is one of the `otherKeys`, and those
-   * that have the reference as one of their other ids.
+   * Unreversed payments whose reference differs only in O and 0, or in I and 1 (`similarKey`). And payments of the other side, staff or
+   * providers, of the same amount within a few days, whose reference is one of the `otherKeys`, or that have the reference as one of
+   * their own.
    */
   similar: KnownPayment[];
   notifications: KnownNotification[];

@@ -99,7 +99,7 @@ export async function findKnown(
   return items.map(({ reference }, at) => {
     if (reference === null) return UNKNOWN_TRANSACTION;
     const key = similarKey(reference);
-    const similar = stored.flatMap((one) => (one.similar === key ? one.payment : []));
+    const similar = stored.filter((one) => one.similar === key).map(({ payment }) => payment);
     return {
       payments: similar.filter((one) => one.reference_key === reference),
       similar: [

@@ -40,7 +40,7 @@ interface Taken {
 }
 
 /** A payment of the batch, with what was read for it. */
-interface Work {
+interface ReadPayment {
   item: PaymentToPost;
   key: IdempotencyKey | undefined;
   /** The names that another transaction has locked. */
@@ -62,7 +62,7 @@ export async function takeAndRead(
 ): Promise<Taken> {
   const timeZone = config.BUSINESS_TIMEZONE;
   const keys = items.map((item) => ('manual' in item ? item.keep?.key : undefined));
-  const manuals = items.map((item) => ('manual' in item ? item.manual : undefined));
+  const manualPayments = items.map((item) => ('manual' in item ? item.manual : undefined));
   const namedIds = idsOf(items.map(({ namedAccountId }) => namedAccountId));
   // Each result with an element for each payment has the order of the payments.
   const [missedNames, methods, accounts, answers, known, sameExternalIds, candidates, alike, newIds] =
@@ -74,20 +74,20 @@ export async function takeAndRead(
       findKnown(tx, items, timeZone),
       findByExternalIds(
         tx,
-        manuals.map((manual) => manual?.externalId ?? null),
+        manualPayments.map((manual) => manual?.externalId ?? null),
       ),
       findCandidates(
         tx,
         items.map(({ interpretations }) => interpretations),
       ),
       // After the locks of the accounts, so that no other transaction can post another such payment.
-      findAlikePayments(tx, manuals),
+      findAlikePayments(tx, manualPayments),
       takeIds(
         tx,
         items.map((item) => 'notification' in item && item.notification.stored === null),
       ),
     ]);
-  const work = items.map((item, at): Work => {
+  const readPayments = items.map((item, at): ReadPayment => {
     const [key, answer, ids] = [keys[at], answers[at], newIds[at]];
     if (!ids) throw new Error('There are no ids for a payment.');
     const { interpretations } = item;
@@ -104,13 +104,13 @@ export async function takeAndRead(
       suggestedCustomerIds: [],
       alike: alike[at] ?? [],
     };
-    const accountId = manuals[at]?.accountId ?? match.accountId;
+    const accountId = manualPayments[at]?.accountId ?? match.accountId;
     return { item, key, missedNames: missedNames[at] ?? [], accountId, reads };
   });
 
-  const wanted = idsOf(work.map(({ accountId }) => accountId));
+  const wanted = idsOf(readPayments.map(({ accountId }) => accountId));
   const untaken = wanted.filter((id) => !accounts.has(id));
-  const changing = work.filter((one) => changeableIn(one).length > 0);
+  const changing = readPayments.filter((one) => changeableIn(one).length > 0);
   const [found, existing, payments, knownNow, histories, cash] = await Promise.all([
     // An account that another transaction held in the first round trip is not taken now: the reads may be older than its release.
     takeFreeAccounts(
@@ -128,7 +128,7 @@ export async function takeAndRead(
       tx,
       wanted.map((id) => accounts.get(id) ?? { id, status: 'suspended' }), // The others may be found now.
     ),
-    findCashInHand(tx, manuals, methods, config),
+    findCashInHand(tx, manualPayments, methods, config),
   ]);
   for (const [id, account] of found) accounts.set(id, account);
   for (const [at, { reads }] of changing.entries()) reads.known = knownNow[at] ?? reads.known;
@@ -137,7 +137,7 @@ export async function takeAndRead(
   const notNow: Taken['notNow'] = new Map();
   const taken: Taken['reads'] = new Map();
   const movements: MoneyEvent['movements'] = [];
-  for (const [at, one] of work.entries()) {
+  for (const [at, one] of readPayments.entries()) {
     const { item, key, missedNames: names, accountId, reads } = one;
     // As in the decision: a payment that has become changeable since the first reads is not locked.
     const payment = changeableIn(one).find((id) => !payments.has(id));
@@ -163,7 +163,7 @@ export async function takeAndRead(
   return { reads: taken, accounts, histories, payoffs, notNow };
 }
 
-function changeableIn({ item, reads }: Work): number[] {
+function changeableIn({ item, reads }: ReadPayment): number[] {
   return changeablePayments(item, reads.known, reads.match);
 }
 
@@ -177,18 +177,18 @@ function idsOf(ids: readonly (number | null | undefined)[]): number[] {
  */
 async function findCashInHand(
   tx: Tx,
-  manuals: readonly (ManualPayment | undefined)[],
+  manualPayments: readonly (ManualPayment | undefined)[],
   methods: PostingReads['methods'],
   { CASH_COUNTS, cashCeilingMinor }: Context['config'],
 ): Promise<PostingReads['cashInHandMinor'][]> {
   if (CASH_COUNTS === 'off' || cashCeilingMinor === undefined) return [];
   const cashIds = new Set(methods.flatMap(({ id, cash }) => (cash ? id : [])));
-  const holders = manuals.map((manual) =>
+  const holders = manualPayments.map((manual) =>
     manual && cashIds.has(manual.paymentMethodId) ? manual.actor.userId : null,
   );
   if (idsOf(holders).length === 0) return [];
   const rows = await findRecentlyCounted(tx, idsOf(holders));
-  return manuals.map((manual, at) => {
+  return manualPayments.map((manual, at) => {
     const row = rows.find(
       ({ holderId, paymentMethodId }) =>
         holderId === holders[at] && paymentMethodId === manual?.paymentMethodId,
