@@ -145,6 +145,7 @@ const SHOWN_COLUMNS = [
   'updated_at',
 ] as const satisfies (keyof AccountRow)[];
 
+/** The columns of runs are only for `termsOf`, see `shownColumn`. */
 export type ShownAccountRow = Pick<AccountRow, (typeof SHOWN_COLUMNS)[number]>;
 
 export const SELECT_SHOWN = sql.raw<ShownAccountRow>(

@@ -14,7 +14,7 @@ import type { PaymentRow } from './rules.ts';
 import { findPaymentRow, lockPaymentRows } from './store.ts';
 
 /*
- * The order in which every transaction takes the locks for which it waits. A transaction that does not keep to it can deadlock:
+ * The order in which every transaction of payments takes the locks for which it waits. A transaction that does not keep to it can deadlock:
  *
  * 1. names (core/database/named-locks.ts): references, external ids and idempotency keys, in the order of their lock ids
  * 2. accounts, then 3. payments, then 4. notifications, each in the order of their ids

@@ -27,8 +27,8 @@ import { BUCKET_STARTS, type ReportDays, type ReportPeriod } from './rules.ts';
 /** A summary reads all accounts, which takes seconds in a large portfolio. */
 export const SUMMARY_READS = { what: 'summaries', connections: 2 };
 
-/** What the books have. The statements leave out formulas for what no account has: on small books, most of their time is planning. */
-export interface Books {
+/** What a summary has to compute. The statements leave out formulas for what no account has: on small books, most of their time is planning. */
+export interface SummaryNeeds {
   /** Whether anything is dated after asOf. */
   isDatedLater: boolean;
   hasRuns: boolean;
@@ -36,15 +36,21 @@ export interface Books {
   hasWriteOffs: boolean;
 }
 
-export async function describeBooks(tx: Tx, asOf: PlainDate): Promise<Books> {
-  const { rows } = await sql<Books>`
-    select ${HAS_RUNS} as "hasRuns", ${HAS_CHANGED_PLANS} as "hasChangedPlans",
-      exists (select from accounts where written_off_on is not null) as "hasWriteOffs",
-      exists (select from payments where payment_date > ${asOf}::date)
-        or exists (select from credit_moves where value_date > ${asOf}::date)
-        or exists (select from account_status_changes where changed_on > ${asOf}::date)
-        or ${isAnyPlanChangedAfter(asOf)} as "isDatedLater"`.execute(tx);
-  return rows[0] ?? { isDatedLater: true, hasRuns: true, hasChangedPlans: true, hasWriteOffs: true };
+export async function findSummaryNeeds(tx: Tx, { asOf, isToday }: ReportDays): Promise<SummaryNeeds> {
+  // Only of interest for today. Of a past day, nearly everything is dated later, and PostgreSQL would search from the beginning.
+  const isDatedLater = sql<boolean>`(
+    exists (select from payments where payment_date > ${asOf}::date)
+      or exists (select from credit_moves where value_date > ${asOf}::date)
+      or exists (select from account_status_changes where changed_on > ${asOf}::date)
+      or ${isAnyPlanChangedAfter(asOf)})`;
+  return tx
+    .selectNoFrom([
+      HAS_RUNS.as('hasRuns'),
+      HAS_CHANGED_PLANS.as('hasChangedPlans'),
+      sql<boolean>`exists (select from accounts where written_off_on is not null)`.as('hasWriteOffs'),
+      (isToday ? isDatedLater : sql<boolean>`true`).as('isDatedLater'),
+    ])
+    .executeTakeFirstOrThrow();
 }
 
 /** The accounts of one status, product and bucket. Sums of money are texts, because they can be too large for an exact number. */
@@ -91,7 +97,7 @@ export async function accountFigures(
   context: Pick<Context, 'config'>,
   period: ReportPeriod,
   days: ReportDays,
-  { hasRuns, hasChangedPlans }: Books,
+  { hasRuns, hasChangedPlans }: SummaryNeeds,
 ): Promise<SummaryFigures[]> {
   // The formulas of accounts whose plan was never changed are shorter, so these accounts are summed up apart.
   const unchanged = await figuresOf(tx, context, period, days, partsOfUnchanged(days, hasRuns));
@@ -318,7 +324,7 @@ export async function writeOffFigures(
   tx: Tx,
   { startDate }: ReportPeriod,
   { asOf, before }: ReportDays,
-  { hasChangedPlans, hasWriteOffs }: Books,
+  { hasChangedPlans, hasWriteOffs }: SummaryNeeds,
 ): Promise<WriteOffs> {
   if (!hasWriteOffs) return NO_WRITE_OFFS;
   const totalBy = (day: RawBuilder<unknown>) => (hasChangedPlans ? totalOn(day) : sql`a.total_minor`);

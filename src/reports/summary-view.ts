@@ -18,10 +18,10 @@ import {
 } from './rules.ts';
 import {
   accountFigures,
-  type Books,
-  describeBooks,
   findProductNames,
+  findSummaryNeeds,
   type SummaryFigures,
+  type SummaryNeeds,
   writeOffFigures,
 } from './summary-store.ts';
 
@@ -30,9 +30,9 @@ const EARLIER_PERIOD = { path: 'endDate', advice: 'ask for an earlier period' };
 /** The figures of the portfolio for a period, from one snapshot. The formulas are in summary-store.ts. */
 export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, period: ReportPeriod) {
   const { currency } = context;
-  const { days, books } = await readReportDays(tx, context, period);
-  const figures = await accountFigures(tx, context, period, days, books);
-  const writeOffs = await writeOffFigures(tx, period, days, books);
+  const { days, needs } = await readReportDays(tx, context, period);
+  const figures = await accountFigures(tx, context, period, days, needs);
+  const writeOffs = await writeOffFigures(tx, period, days, needs);
   const products = await findProductNames(tx);
 
   const amount = (minor: Minor) => totalOf(minor, currency, EARLIER_PERIOD);
@@ -144,8 +144,8 @@ export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, pe
 
 /** The collection rate of `summarizeAccounts` without the other figures. */
 export async function readCollectionRate(tx: Tx, context: Omit<Context, 'db'>, period: ReportPeriod) {
-  const { days, books } = await readReportDays(tx, context, period);
-  const figures = await accountFigures(tx, context, period, days, books);
+  const { days, needs } = await readReportDays(tx, context, period);
+  const figures = await accountFigures(tx, context, period, days, needs);
   return collectionRateOf(figures, ratioAt(days, context.currency));
 }
 
@@ -186,10 +186,10 @@ async function readReportDays(
   tx: Tx,
   context: Pick<Context, 'clock' | 'config'>,
   period: ReportPeriod,
-): Promise<{ days: ReportDays; books: Books }> {
+): Promise<{ days: ReportDays; needs: SummaryNeeds }> {
   const days = reportDaysOf(period, today(context));
-  const books = await describeBooks(tx, days.asOf);
-  return { days: { ...days, isToday: days.isToday && !books.isDatedLater }, books };
+  const needs = await findSummaryNeeds(tx, days);
+  return { days: { ...days, isToday: days.isToday && !needs.isDatedLater }, needs };
 }
 
 type Sum = Exclude<

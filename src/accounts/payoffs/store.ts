@@ -168,7 +168,7 @@ const WRITE_MOVES = `
   with originals as (${insertRows('original_terms', ORIGINAL_COLUMNS, '$1')}),
     changes as (${insertRows('plan_changes', CHANGE_COLUMNS, '$2')})
   update accounts a set ${SET_COLUMNS.map((column) => `${column} = c.${column}`).join(', ')}
-  from json_populate_recordset(null::accounts, $3::json) c where a.id = c.id`;
+  from json_populate_recordset(null::accounts, $3::json) c where a.id = c.id and a.id = any($4::bigint[])`;
 
 /**
  * The statements that change the plans of accounts, before the statement of the ledger: a trigger of that one reads the original terms.
@@ -181,6 +181,7 @@ export function planStatements(moves: readonly PlanMove[]) {
     rowsAsJson(moves.map(({ original }) => original)),
     rowsAsJson(moves.map(({ change }) => ({ ...change, arrears_moved_minor: 0, ahead_moved_minor: 0 }))),
     rowsAsJson([...accounts.values()]),
+    [...accounts.keys()],
   ];
   return [{ text: WRITE_MOVES, values }];
 }

@@ -25,7 +25,7 @@ import { type Minor, maxMinor, minMinor } from '../../core/values/money.ts';
 // activation date, which is computed from the columns of the terms. Other accounts store their runs. Payments cover the items in this
 // order, so the sum paid determines which items are paid. store.ts has the same rules in SQL.
 //
-// Only this folder, the changes of plans and the pay plans compute with deposits, instalments and periods. Other code asks the functions
+// Only this folder, the changes of plans, the early payoffs and the pay plans compute with deposits, instalments and periods. Other code asks the functions
 // below, and reads the terms only to show them.
 
 /** The terms that an account copied from its pay plan, from its activation date on. */
@@ -233,7 +233,7 @@ export function instalmentRuns(terms: Terms): readonly Run[] {
   return terms.runs ?? [equalInstalments(terms)];
 }
 
-/** The runs with their first and last dates. Neighbours of one amount and rhythm are one. */
+/** The runs with their first and last dates. */
 export function datedRuns(terms: Terms) {
   return instalmentRuns(terms)
     .filter(({ count }) => count > 0)
@@ -417,7 +417,7 @@ function instalmentsBy(terms: Terms, date: PlainDate): { count: number; sumMinor
     const dues = duesInRunBy(run, date);
     count += dues;
     sumMinor += BigInt(dues) * run.amountMinor;
-    if (dues < run.count) break;
+    if (dues < run.count) break; // The dues of the next run are later.
   }
   return { count, sumMinor };
 }

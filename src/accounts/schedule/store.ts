@@ -75,7 +75,7 @@ const TERMS_RECORD = sql`(deposit_minor bigint, instalment_minor bigint, instalm
   run_place integer[], run_count integer[], run_amount_minor bigint[], run_before_minor bigint[], restructured_kind text)`;
 
 // The columns from which summaries and the formulas above compute. Each further column would take time to plan.
-const FIGURES = sql`a.id, a.product_id, a.status, a.created_at, a.paid_minor, a.paid_month, a.paid_month_minor, a.written_off_on`;
+const FIGURES = sql`a.id, a.product_id, a.status, a.created_at, a.paid_minor, a.paid_month, a.paid_month_minor`;
 const EQUAL_TERMS = sql`
   a.deposit_minor, a.instalment_minor, a.instalment_count, a.frequency, a.activation_date, a.total_minor`;
 const RUN_TERMS = sql`
@@ -120,7 +120,7 @@ export const totalOn = (day: RawBuilder<unknown>): Sum => sql`(case
 export const PAID_UNTIL = 'case when a.paid_minor >= a.deposit_minor then a.next_due_date - 1 end';
 
 /** Whether each run has one due, as with harvests. Its dates are then the first dates of the runs. */
-const ALL_SINGLE = 'cardinality(a.run_count) = a.instalment_count';
+const ALL_SINGLE = '1 = all(a.run_count)';
 
 /**
  * A column of terms as lists read it, as a text for statements that are texts. If each run has one due, the columns of runs have only

@@ -49,15 +49,27 @@ export function sessionTimeoutsMs({ statementMs, lockMs, idleInTransactionMs }: 
 
 /** PostgreSQL's ids of array types, which `pg.types.builtins` does not have. */
 export const ARRAYS = { INT4: 1007, INT8: 1016, TEXT: 1009, DATE: 1182 } as const;
-const readAnyTexts: (text: string) => string[] = pg.types.getTypeParser(ARRAYS.TEXT as number);
+const parseTexts: (text: string) => (string | null)[] = pg.types.getTypeParser(ARRAYS.TEXT as number);
 
-/** Splits an array in one dimension without quotes and nulls, such as the runs of an account. `readAnyTexts` takes ten times as long. */
-function readTexts(text: string): string[] {
-  const isPlain =
-    text.startsWith('{') && !text.includes('"') && !text.includes('N') && text.lastIndexOf('{') === 0;
-  if (!isPlain) return readAnyTexts(text);
-  return text === '{}' ? [] : text.slice(1, -1).split(',');
+/** Reads an array in one dimension. One without quotes and nulls, such as the runs of an account, is split ten times as fast. */
+function readArray<Value>(read: (text: string) => Value) {
+  return (text: string): (Value | null)[] => {
+    const isPlain =
+      text.startsWith('{') && !text.includes('"') && !text.includes('N') && text.lastIndexOf('{') === 0;
+    if (isPlain) return text === '{}' ? [] : text.slice(1, -1).split(',').map(read);
+    return parseTexts(text).map((one) => {
+      if (one !== null && typeof one !== 'string')
+        throw new Error('An array with two dimensions cannot be read.');
+      return one === null ? null : read(one);
+    });
+  };
 }
+const ARRAY_READERS = new Map<number, (text: string) => unknown>([
+  [ARRAYS.INT4, readArray(Number)],
+  [ARRAYS.INT8, readArray(parseInt8)],
+  [ARRAYS.TEXT, readArray((text) => text)],
+  [ARRAYS.DATE, readArray((text) => text)],
+]);
 
 /** Reads an int8 as an exact number, a date as text and a timestamptz as ISO 8601 in UTC, also in arrays. */
 export const columnTypes: pg.CustomTypesConfig = {
@@ -65,11 +77,7 @@ export const columnTypes: pg.CustomTypesConfig = {
     if (oid === pg.types.builtins.INT8) return parseInt8;
     if (oid === pg.types.builtins.DATE) return (text: string) => text;
     if (oid === pg.types.builtins.TIMESTAMPTZ) return isoTimestamp;
-    const type: number = oid;
-    if (type === ARRAYS.INT8) return (text: string) => readTexts(text).map(parseInt8);
-    if (type === ARRAYS.INT4) return (text: string) => readTexts(text).map(Number);
-    if (type === ARRAYS.DATE || type === ARRAYS.TEXT) return readTexts;
-    return pg.types.getTypeParser(oid, format);
+    return ARRAY_READERS.get(oid) ?? pg.types.getTypeParser(oid, format);
   },
 };
 

@@ -185,6 +185,7 @@ function endConnectionsOnClose(app: FastifyInstance, { drainMs }: TimeLimits): v
   app.addHook('preClose', async () => {
     isClosing = true;
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+    if (!app.server.listening) return;
     const timer = setTimeout(() => app.server.closeAllConnections(), drainMs).unref();
     app.server.once('close', () => clearTimeout(timer)); // The timer would keep a closed app in memory.
   });

@@ -417,7 +417,7 @@ export function notificationOf(row: NotificationRow, methodCode: string): Notifi
     amountMinor: BigInt(amount),
     contentHash,
     transTime: new Date(row.trans_time ?? row.received_at),
-    providerSendsTime: true, // Only notifications of such a provider are stored before they are posted.
+    providerSendsTime: true, // Of other providers, only conflicts are stored. Their times are those of the calls, so they repeat nothing.
     timeZone: row.time_zone,
     businessShortCode: row.business_short_code,
     billRef: row.bill_ref,

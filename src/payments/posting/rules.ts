@@ -309,7 +309,7 @@ export interface Decision {
   event?: MoneyEvent;
   /** Further rows to insert, with or without a money event. */
   rows?: AccompanyingRows;
-  /** Stored payments, with their new account, match and transaction. Other columns are not written. */
+  /** Stored payments, with their new account, match, status and transaction. Other columns are not written. */
   payments?: PaymentRow[];
   /** Stored notifications, with their new outcomes. */
   notifications?: (StoredOutcome & { id: number })[];

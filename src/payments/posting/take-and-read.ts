@@ -52,8 +52,8 @@ interface ReadPayment {
 
 /**
  * Takes the locks that are free, and reads in later statements, which see what the last holders of the locks have committed. A second
- * round trip is only needed for accounts and payments that the first one has found, and for accounts whose status depends on its
- * history.
+ * round trip is only needed for accounts and payments that the first one has found, for accounts whose status depends on its history, for
+ * the ceiling of cash, for suggested customers, and for accounts near an early payoff.
  */
 export async function takeAndRead(
   tx: Tx,
