@@ -4,12 +4,11 @@ import type { Tx } from '../core/database/db.ts';
 import { takeLocks } from '../core/database/named-locks.ts';
 import { LostRace } from '../core/database/postgres-errors.ts';
 import { notFound } from '../core/http/errors.ts';
-import { containedKeys } from '../core/values/reference.ts';
 import { decideMatch } from './matching/rules.ts';
 import { findCandidates } from './matching/store.ts';
 import { storedToPost } from './notifications/reprocess-notifications.ts';
 import { findReprocessable, lockNotifications } from './notifications/store.ts';
-import { locksOfReference } from './posting/rules.ts';
+import { keysOfPayment, locksOfReference } from './posting/identity-rules.ts';
 import type { PaymentRow } from './rules.ts';
 import { findPaymentRow, lockPaymentRows } from './store.ts';
 
@@ -29,11 +28,6 @@ import { findPaymentRow, lockPaymentRows } from './store.ts';
  * deadlock with the payments of the queue.
  */
 export const FIRST_TABLE_OF_PAYMENTS = 'payment_methods';
-
-/** The reference of a payment, and the ids that it contains: a notification of such an id can become a conflict because of the payment. */
-export function keysOfPayment({ reference_key: key, transaction_ref: typed }: PaymentRow): string[] {
-  return key === null ? [] : [key, ...containedKeys(typed ?? '')];
-}
 
 /**
  * 1. Locks references, because staff and the provider can report one payment at the same moment.

@@ -7,13 +7,8 @@ import { inTransaction } from '../../core/database/transactions.ts';
 import { type AppError, illegalMove, invalidField, notFound } from '../../core/http/errors.ts';
 import { needsApproval } from '../../staff/approvals/rules.ts';
 import { changesHandedOverCash } from '../cash/handed-over-commands.ts';
-import {
-  findAccountsForReprocessing,
-  keysOfPayment,
-  lockPaymentsAndAccounts,
-  lockReferences,
-  lockRows,
-} from '../locks.ts';
+import { findAccountsForReprocessing, lockPaymentsAndAccounts, lockReferences, lockRows } from '../locks.ts';
+import { keysOfPayment } from '../posting/identity-rules.ts';
 import { releaseConflicts } from '../posting/store.ts';
 import { reverseLocked } from '../reverse-payment.ts';
 import { amountToApprove, type NotificationRow, type PaymentRow } from '../rules.ts';

@@ -5,11 +5,10 @@ import { businessDay } from '../../core/values/dates.ts';
 import { mayDo } from '../../rights.ts';
 import { type Match, matchColumns, readNumberOnly, readReference } from '../matching/rules.ts';
 import { assignedEvent, paymentRow, recordedEvent } from '../money-event-rules.ts';
+import { identityOf, isProbablySame, otherKeysOf } from '../posting/identity-rules.ts';
 import {
   type Decision,
   FUTURE_TIME,
-  identityOf,
-  isProbablySame,
   isUntouched,
   type KnownNotification,
   type KnownPayment,
@@ -18,7 +17,6 @@ import {
   type Notification,
   OTHER_METHOD,
   OTHER_SHORT_CODE,
-  otherKeysOf,
   type PaymentToPost,
   type PostedSoFar,
   type PostingReads,

@@ -11,11 +11,10 @@ import { containedKeys, referenceKey } from '../../core/values/reference.ts';
 import { mayDo } from '../../rights.ts';
 import { paymentRow, recordedEvent } from '../money-event-rules.ts';
 import type { PaymentRow } from '../rules.ts';
+import { identityOf, isProbablySame } from './identity-rules.ts';
 import {
   type Decision,
   type ExternalPayment,
-  identityOf,
-  isProbablySame,
   type KeepAnswer,
   type KnownNotification,
   type KnownPayment,

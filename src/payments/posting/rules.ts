@@ -1,15 +1,12 @@
-import { readAccountNumber } from '../../accounts/account-number-rules.ts';
 import type { AccompanyingRows, MoneyEvent, RunningBooks } from '../../accounts/ledger/rules.ts';
 import type { Actor, Currency } from '../../core/context.ts';
 import type { ItemResult } from '../../core/database/batching.ts';
-import { lockName } from '../../core/database/named-locks.ts';
 import type { NotificationOutcome, PaymentSource, Row, UserRole } from '../../core/database/tables.ts';
 import type { AppError } from '../../core/http/errors.ts';
 import type { ExternalValues } from '../../core/http/external-ids.ts';
 import type { IdempotencyKey, KeptAnswer } from '../../core/http/idempotency.ts';
-import { daysBetween, type PlainDate } from '../../core/values/dates.ts';
+import type { PlainDate } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
-import { isReportedId, referenceKey, reportedIds, similarKey } from '../../core/values/reference.ts';
 import type { Interpretations, Match } from '../matching/rules.ts';
 import type { PaymentRow, RefusalReason } from '../rules.ts';
 import type { AlikePayment, Confirmation, EarlierPayment, PaymentWarning } from './warning-rules.ts';
@@ -123,37 +120,6 @@ export function missedInBatch<Item extends Pick<PaymentToPost, 'locks' | 'shared
   return missed;
 }
 
-/** The names of the advisory locks of a reference. Payments with similar references share a lock. */
-export function locksOfReference(key: string): string[] {
-  return [...new Set([key, similarKey(key)])].map((one) => lockName('payment reference', one));
-}
-
-/** The ids of a payment to post, with their locks. */
-export function identityOf(reference: string | null, otherKeys: string[]) {
-  const locks = reference === null ? [] : locksOfReference(reference);
-  const sharedLocks = otherKeys.flatMap(locksOfReference).filter((lock) => !locks.includes(lock));
-  return { reference, otherKeys, locks, sharedLocks };
-}
-
-/**
- * The other ids of a payment in its report. What the payer typed is no id of the payment, and neither is the payer's number: staff use
- * account numbers and names as references of several payments.
- */
-export function otherKeysOf({
-  rawBody,
-  transId,
-  billRef,
-  payer,
-}: Pick<Notification, 'rawBody' | 'transId' | 'billRef' | 'payer'>): string[] {
-  const others = [transId, billRef ?? '', payer ?? ''].map(referenceKey);
-  return reportedIds(rawBody).filter((key) => isOtherKey(key) && !others.includes(key));
-}
-
-/** Whether a reference can be the id of a payment that a bank, an aggregator or a payment request has given it. */
-export function isOtherKey(key: string): boolean {
-  return isReportedId(key) && readAccountNumber(key) === undefined;
-}
-
 // What a decision about a payment knows: what the database has about its transaction, and what its batch has posted before it.
 
 /** A payment, with the customer of its account, and the current rights of the user or API key that recorded the payment. */
@@ -205,21 +171,6 @@ export const UNKNOWN_TRANSACTION: KnownTransaction = {
   notifications: [],
   statementId: null,
 };
-
-export const SIMILAR_WITHIN_DAYS = 3;
-
-/**
- * Whether two payments with similar references are probably one payment, whose reference staff mistyped: their amounts are equal,
- * and their days differ by at most three.
- */
-export function isProbablySame(
-  one: { amountMinor: Minor; paymentDate: PlainDate },
-  { amount_minor: amount, payment_date: date }: Pick<PaymentRow, 'amount_minor' | 'payment_date'>,
-): boolean {
-  return (
-    BigInt(amount) === one.amountMinor && Math.abs(daysBetween(date, one.paymentDate)) <= SIMILAR_WITHIN_DAYS
-  );
-}
 
 /** A payment found by its external id. */
 export type ExternalPayment = Pick<

@@ -6,19 +6,17 @@ import { run } from '../../core/database/statements.ts';
 import type { Row } from '../../core/database/tables.ts';
 import { externalIdKey, hasExternalIdKey } from '../../core/http/external-ids.ts';
 import { businessDay } from '../../core/values/dates.ts';
-import { containedKeys, referenceKey, similarKey } from '../../core/values/reference.ts';
+import { referenceKey, similarKey } from '../../core/values/reference.ts';
 import type { PaymentRow } from '../rules.ts';
+import { hasKey, keysToFind, SIMILAR_WITHIN_DAYS } from './identity-rules.ts';
 import {
   type ExternalPayment,
-  isOtherKey,
   type KnownNotification,
   type KnownPayment,
   type KnownTransaction,
   type ManualPayment,
-  otherKeysOf,
   type PaymentToPost,
   REPEATED_AFTER_REVERSAL,
-  SIMILAR_WITHIN_DAYS,
   type StoredOutcome,
   UNKNOWN_TRANSACTION,
 } from './rules.ts';
@@ -218,21 +216,11 @@ async function findByOtherKeys(
     [JSON.stringify(asked)],
   );
   for (const { at, key, raw_body: rawBody, bill_ref: billRef, payer, ...payment } of rows) {
-    const { transaction_ref: typed, reference_key: reference } = payment;
-    const isNamed =
-      rawBody !== null
-        ? otherKeysOf({ rawBody, transId: reference ?? '', billRef, payer }).includes(key)
-        : reference === key || containedKeys(typed ?? '').includes(key);
-    if (isNamed && !found[at]?.some(({ id }) => id === payment.id)) found[at]?.push(payment);
+    const report = rawBody === null ? null : { rawBody, billRef, payer };
+    if (hasKey(payment, report, key) && !found[at]?.some(({ id }) => id === payment.id))
+      found[at]?.push(payment);
   }
   return found;
-}
-
-/** The ids of a payment under which `findByOtherKeys` looks for another payment. */
-function keysToFind(item: PaymentToPost): string[] {
-  const { reference, otherKeys } = item;
-  const isReported = reference !== null && ('notification' in item || isOtherKey(reference));
-  return isReported ? [reference, ...otherKeys] : otherKeys;
 }
 
 /** Finds payments by their external ids, in the order of the ids. */
