@@ -9,7 +9,7 @@ import { Envelope, ListEnvelope, ListWithTotals, ok, okList } from '../core/http
 import { ifUnchanged } from '../core/http/etags.ts';
 import { externalIdRoutes } from '../core/http/external-id-routes.ts';
 import { type ChoiceText, IdParams } from '../core/http/fields.ts';
-import { repeatable } from '../core/http/idempotency.ts';
+import { answerOnce } from '../core/http/idempotency.ts';
 import { totalsOf, withSlowTotals } from '../core/lists/totals.ts';
 import { Approval } from '../staff/approvals/schema.ts';
 import { SENT_FOR_APPROVAL, sentForApproval } from '../staff/approvals/view.ts';
@@ -96,7 +96,7 @@ export function accountRoutes(api: Api, context: Context, { slots, summaries }: 
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const account = await openAccount(txContext, actorOf(request), request.body);
         reply.status(201);
         return ok(toAnswer(account), 'Account created.');

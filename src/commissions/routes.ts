@@ -6,7 +6,7 @@ import type { Api } from '../core/http/api.ts';
 import { Envelope, ListEnvelope, ListWithTotals, ok, okList } from '../core/http/envelope.ts';
 import { notFound } from '../core/http/errors.ts';
 import { IdParams } from '../core/http/fields.ts';
-import { repeatable } from '../core/http/idempotency.ts';
+import { answerOnce } from '../core/http/idempotency.ts';
 import { totalsOf, withSlowTotals } from '../core/lists/totals.ts';
 import { mayDo } from '../rights.ts';
 import { addRule, calculateCommission, changeCommission } from './commands.ts';
@@ -64,7 +64,7 @@ export function commissionRoutes(api: Api, context: Context, summaries: Snapshot
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const calculated = await calculateCommission(txContext, actorOf(request), request.body);
         return ok(toCommission(calculated, currency), 'Commission calculated.');
       }),
@@ -196,7 +196,7 @@ export function commissionRoutes(api: Api, context: Context, summaries: Snapshot
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const { period } = request.params;
         await calculateMonth(txContext, actorOf(request), period);
         return ok(await readMonth(txContext.db, period), 'Month calculated.');
@@ -226,7 +226,7 @@ export function commissionRoutes(api: Api, context: Context, summaries: Snapshot
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const { period } = request.params;
         await changeMonth(txContext, actorOf(request), period, request.body);
         return ok(await readMonth(txContext.db, period), 'Month changed.');
@@ -271,7 +271,7 @@ export function commissionRoutes(api: Api, context: Context, summaries: Snapshot
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const rule = await addRule(txContext, actorOf(request), request.body);
         reply.status(201);
         return ok(rule, 'Commission rule added.');

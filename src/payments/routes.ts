@@ -14,7 +14,7 @@ import { notFound } from '../core/http/errors.ts';
 import { ifUnchanged } from '../core/http/etags.ts';
 import { externalIdRoutes } from '../core/http/external-id-routes.ts';
 import { type ChoiceText, IdParams } from '../core/http/fields.ts';
-import { idempotencyKeyOf, repeatable, replay } from '../core/http/idempotency.ts';
+import { answerOnce, idempotencyKeyOf, replay } from '../core/http/idempotency.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 import { totalsOf, withSlowTotals } from '../core/lists/totals.ts';
 import { mayDo } from '../rights.ts';
@@ -264,7 +264,7 @@ export function paymentRoutes(api: Api, context: PostingContext, { slots, summar
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const { accountId } = request.body;
         const payment = await assignPayment(txContext, actorOf(request), request.params.id, accountId);
         return ok(toPayment(payment, currency), 'Payment assigned.');
@@ -292,7 +292,7 @@ export function paymentRoutes(api: Api, context: PostingContext, { slots, summar
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const { reason } = request.body;
         const outcome = await unassignPayment(txContext, actorOf(request), request.params.id, reason);
         if ('done' in outcome) return ok(toPayment(outcome.done, currency), 'Payment unassigned.');
@@ -321,7 +321,7 @@ export function paymentRoutes(api: Api, context: PostingContext, { slots, summar
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const { reason } = request.body;
         const outcome = await reversePayment(txContext, actorOf(request), request.params.id, reason);
         if ('done' in outcome) return ok(toPayment(outcome.done, currency), 'Payment reversed.');
@@ -353,7 +353,7 @@ export function paymentRoutes(api: Api, context: PostingContext, { slots, summar
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const { params, body } = request;
         const outcome = await correctAmount(txContext, actorOf(request), params.id, body);
         if ('done' in outcome) return ok(toPayment(outcome.done, currency), 'Amount corrected.');

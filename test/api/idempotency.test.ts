@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { buildApp } from '../../src/app.ts';
-import { repeatable } from '../../src/core/http/idempotency.ts';
+import { answerOnce } from '../../src/core/http/idempotency.ts';
 import { send } from '../security/wire.ts';
 import { newAccount, pay, runJobs, useService } from '../support/harness.ts';
 import { untilPasses } from '../support/waiting.ts';
@@ -168,7 +168,7 @@ describe('Idempotency-Key', () => {
       '/late',
       { config: { access: 'signed-in', answerTimeoutMs: 50, repeatable: true }, schema: {} },
       (request, reply) =>
-        repeatable(service.context, request, reply, async () => {
+        answerOnce(service.context, request, reply, async () => {
           begun += 1;
           await ended;
           return { done: true };

@@ -3,7 +3,7 @@ import { actorOf } from '../../core/http/access.ts';
 import type { Api } from '../../core/http/api.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../../core/http/envelope.ts';
 import { IdParams } from '../../core/http/fields.ts';
-import { repeatable } from '../../core/http/idempotency.ts';
+import { answerOnce } from '../../core/http/idempotency.ts';
 import { Approval } from '../../staff/approvals/schema.ts';
 import { SENT_FOR_APPROVAL, sentForApproval } from '../../staff/approvals/view.ts';
 import { formatAccountNumber } from '../account-number-rules.ts';
@@ -46,7 +46,7 @@ export function bulkDeferralRoutes(api: Api, context: Context): void {
       },
     },
     (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const actor = actorOf(request);
         const id = await prepareBulkDeferral(txContext, actor, request.body);
         reply.status(201);
@@ -134,7 +134,7 @@ export function bulkDeferralRoutes(api: Api, context: Context): void {
       },
     },
     (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const actor = actorOf(request);
         const outcome = await startBulkDeferral(txContext, actor, request.params.id);
         if ('done' in outcome)
@@ -161,7 +161,7 @@ export function bulkDeferralRoutes(api: Api, context: Context): void {
       },
     },
     (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const actor = actorOf(request);
         await discardBulkDeferral(txContext, actor, request.params.id);
         return ok(await showBulkDeferral(txContext, actor, request.params.id), 'Preview discarded.');
@@ -186,7 +186,7 @@ export function bulkDeferralRoutes(api: Api, context: Context): void {
       },
     },
     (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const actor = actorOf(request);
         await stopBulkDeferral(txContext, actor, request.params.id);
         return ok(await showBulkDeferral(txContext, actor, request.params.id), 'The bulk deferral is done.');
@@ -213,7 +213,7 @@ export function bulkDeferralRoutes(api: Api, context: Context): void {
       },
     },
     (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const actor = actorOf(request);
         const outcome = await undoBulkDeferral(txContext, actor, request.params.id, request.body.reason);
         if ('done' in outcome)

@@ -3,7 +3,7 @@ import { actorOf } from '../../core/http/access.ts';
 import type { Api } from '../../core/http/api.ts';
 import { Envelope, ListEnvelope, ok } from '../../core/http/envelope.ts';
 import { IdParams } from '../../core/http/fields.ts';
-import { repeatable } from '../../core/http/idempotency.ts';
+import { answerOnce } from '../../core/http/idempotency.ts';
 import { Approval } from '../../staff/approvals/schema.ts';
 import { SENT_FOR_APPROVAL, sentForApproval } from '../../staff/approvals/view.ts';
 import { formatAccountNumber } from '../account-number-rules.ts';
@@ -39,7 +39,7 @@ export function creditRoutes(api: Api, context: Context): void {
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const actor = actorOf(request);
         const outcome = await transferCredit(txContext, actor, request.params.id, request.body);
         reply.status('done' in outcome ? 201 : 202);
@@ -69,7 +69,7 @@ export function creditRoutes(api: Api, context: Context): void {
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const actor = actorOf(request);
         const outcome = await refundCredit(txContext, actor, request.params.id, request.body);
         reply.status('done' in outcome ? 201 : 202);

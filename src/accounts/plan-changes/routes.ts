@@ -3,7 +3,7 @@ import { actorOf } from '../../core/http/access.ts';
 import type { Api } from '../../core/http/api.ts';
 import { Envelope, ListEnvelope, ok } from '../../core/http/envelope.ts';
 import { IdParams } from '../../core/http/fields.ts';
-import { repeatable } from '../../core/http/idempotency.ts';
+import { answerOnce } from '../../core/http/idempotency.ts';
 import { Approval } from '../../staff/approvals/schema.ts';
 import { SENT_FOR_APPROVAL, sentForApproval } from '../../staff/approvals/view.ts';
 import { formatAccountNumber } from '../account-number-rules.ts';
@@ -53,7 +53,7 @@ export function planChangeRoutes(api: Api, context: Context): void {
           : sentForApproval(actor, outcome.requested, currency, formatAccountNumber);
       };
       // What a change would do depends on the account, so a stored answer would be wrong.
-      return request.body.confirm ? repeatable(context, request, reply, answer) : answer(context);
+      return request.body.confirm ? answerOnce(context, request, reply, answer) : answer(context);
     },
   );
 

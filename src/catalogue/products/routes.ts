@@ -7,7 +7,7 @@ import { Envelope, ListEnvelope, ok, okList } from '../../core/http/envelope.ts'
 import { notFound } from '../../core/http/errors.ts';
 import { externalIdRoutes } from '../../core/http/external-id-routes.ts';
 import { IdParams } from '../../core/http/fields.ts';
-import { repeatable } from '../../core/http/idempotency.ts';
+import { answerOnce } from '../../core/http/idempotency.ts';
 import { changeProduct, createConfiguration, createProduct, upsertProduct } from './commands.ts';
 import {
   Configuration,
@@ -101,7 +101,7 @@ export function productRoutes(api: Api, context: Context): void {
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const configuration = await createConfiguration(
           txContext,
           actorOf(request),

@@ -4,7 +4,7 @@ import type { Api } from '../../core/http/api.ts';
 import { Envelope, ListEnvelope, Nothing, ok, okList } from '../../core/http/envelope.ts';
 import { ifUnchanged } from '../../core/http/etags.ts';
 import { IdParams } from '../../core/http/fields.ts';
-import { repeatable } from '../../core/http/idempotency.ts';
+import { answerOnce } from '../../core/http/idempotency.ts';
 import type { HorizonReader } from '../events/feed-horizon.ts';
 import { findEventsById } from '../events/store.ts';
 import { toEvent } from '../events/view.ts';
@@ -199,7 +199,7 @@ export function webhookEndpointRoutes(api: Api, context: Context, horizon: Horiz
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) =>
+      answerOnce(context, request, reply, async (txContext) =>
         ok(
           await resendEvents(txContext, actorOf(request), request.params.id, request.body),
           'Events will be delivered again.',

@@ -3,7 +3,7 @@ import { actorOf } from '../../core/http/access.ts';
 import type { Api } from '../../core/http/api.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../../core/http/envelope.ts';
 import { IdParams } from '../../core/http/fields.ts';
-import { repeatable } from '../../core/http/idempotency.ts';
+import { answerOnce } from '../../core/http/idempotency.ts';
 import { rolesWith } from '../../rights.ts';
 import { assignAccounts } from './assign-accounts.ts';
 import {
@@ -87,7 +87,7 @@ export function callListRoutes(api: Api, context: Context): void {
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) =>
+      answerOnce(context, request, reply, async (txContext) =>
         ok(await assignAccounts(txContext, actorOf(request), request.body), 'Accounts assigned.'),
       ),
   );

@@ -5,7 +5,7 @@ import type { Api } from '../../core/http/api.ts';
 import { Envelope, ListEnvelope, Nothing, ok, okList } from '../../core/http/envelope.ts';
 import { notFound } from '../../core/http/errors.ts';
 import { IdParams } from '../../core/http/fields.ts';
-import { repeatable } from '../../core/http/idempotency.ts';
+import { answerOnce } from '../../core/http/idempotency.ts';
 import { closeDispute, hideNote, leasePhones, leavePhones, markMistake, recordCall } from './commands.ts';
 import {
   Call,
@@ -57,7 +57,7 @@ export function callRoutes(api: Api, context: Context): void {
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const { call, warnings } = await recordCall(txContext, actorOf(request), request.body);
         reply.status(201);
         return ok({ ...toCall(call), warnings }, 'Call recorded.');
@@ -98,7 +98,7 @@ export function callRoutes(api: Api, context: Context): void {
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const call = await markMistake(txContext, actorOf(request), request.params.id);
         return ok(toCall(call), 'Call marked as a mistake.');
       }),
@@ -119,7 +119,7 @@ export function callRoutes(api: Api, context: Context): void {
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const call = await closeDispute(txContext, actorOf(request), request.params.id, request.body.reason);
         return ok(toCall(call), 'Dispute closed.');
       }),
@@ -141,7 +141,7 @@ export function callRoutes(api: Api, context: Context): void {
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const call = await hideNote(txContext, actorOf(request), request.params.id, request.body.reason);
         return ok(toCall(call), 'Note hidden.');
       }),

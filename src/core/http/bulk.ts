@@ -23,6 +23,7 @@ import {
 } from './external-ids.ts';
 import { Id } from './fields.ts';
 import {
+  answerOnce,
   answerRow,
   findAnswers,
   type IdempotencyKey,
@@ -31,7 +32,6 @@ import {
   lockNameOf,
   readAnswer,
   refuseOtherBody,
-  repeatable,
   StillRunning,
 } from './idempotency.ts';
 import { knownError } from './server.ts';
@@ -229,7 +229,7 @@ export function bulkRoute<Item extends TSchema, Data>(
     async (request, reply) => {
       const leave = await slots.enter(callerOf(request));
       try {
-        return await repeatable(context, request, reply, async ({ db }, key) => {
+        return await answerOnce(context, request, reply, async ({ db }, key) => {
           if (key) await checkInterruptedCall(context, key);
           // In Fastify's type, a check returns a boolean. The checks of our compiler return `Checked`.
           const check = request.compileValidationSchema(item, 'body') as unknown as (

@@ -8,7 +8,7 @@ import { Envelope, ListEnvelope, ok, okList, type Page } from './envelope.ts';
 import { type ErrorCode, notFound, type Resource } from './errors.ts';
 import { ifUnchanged } from './etags.ts';
 import { IdParams } from './fields.ts';
-import { repeatable } from './idempotency.ts';
+import { answerOnce } from './idempotency.ts';
 
 type Access = FastifyContextConfig['access'];
 
@@ -66,7 +66,7 @@ export function listAndCreateRoutes<Answer extends TSchema, Query extends TSchem
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const data = await create(txContext, actorOf(request), request.body as Static<Body>);
         reply.status(201);
         return ok(data, created);

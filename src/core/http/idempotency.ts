@@ -25,8 +25,9 @@ const LOCK_NOT_AVAILABLE = '55P03';
 /**
  * Does the work of a POST once for each key. `work` must use the context that it receives. If the request has a key, the `db` of
  * this context is the transaction that stores the answer. If the status of the answer is not 200, `work` must set it.
+ * Payments are posted in batches, which store the answers themselves (payments/posting/post-payments.ts).
  */
-export async function repeatable<Answer>(
+export async function answerOnce<Answer>(
   context: Context,
   request: FastifyRequest,
   reply: FastifyReply,

@@ -4,7 +4,7 @@ import type { Api } from '../../core/http/api.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../../core/http/envelope.ts';
 import { notFound } from '../../core/http/errors.ts';
 import { IdParams } from '../../core/http/fields.ts';
-import { repeatable } from '../../core/http/idempotency.ts';
+import { answerOnce } from '../../core/http/idempotency.ts';
 import { findCustomer } from '../store.ts';
 import { updateKyc } from './commands.ts';
 import { KycRecord, KycUpdate, kycList } from './schema.ts';
@@ -32,7 +32,7 @@ export function kycRoutes(api: Api, context: Context): void {
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) =>
+      answerOnce(context, request, reply, async (txContext) =>
         ok(await updateKyc(txContext, actorOf(request), request.params.id, request.body), 'KYC updated.'),
       ),
   );

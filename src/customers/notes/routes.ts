@@ -5,7 +5,7 @@ import { Envelope, ListEnvelope, ok, okList } from '../../core/http/envelope.ts'
 import { notFound } from '../../core/http/errors.ts';
 import { ifLockedUnchanged } from '../../core/http/etags.ts';
 import { IdParams } from '../../core/http/fields.ts';
-import { repeatable } from '../../core/http/idempotency.ts';
+import { answerOnce } from '../../core/http/idempotency.ts';
 import { findCustomer } from '../store.ts';
 import { addNote, changeNote, hideNote } from './commands.ts';
 import {
@@ -67,7 +67,7 @@ export function noteRoutes(
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const actor = actorOf(request);
         const note = await addNote(txContext, actor, request.params.id, request.body);
         reply.status(201);
@@ -143,7 +143,7 @@ export function noteRoutes(
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const { id, noteId } = request.params;
         const actor = actorOf(request);
         const { reason } = request.body;

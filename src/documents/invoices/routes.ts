@@ -8,7 +8,7 @@ import type { Api } from '../../core/http/api.ts';
 import { Envelope, ListWithTotals, ok, okList } from '../../core/http/envelope.ts';
 import { notFound } from '../../core/http/errors.ts';
 import { DocumentLanguage, IdParams } from '../../core/http/fields.ts';
-import { repeatable } from '../../core/http/idempotency.ts';
+import { answerOnce } from '../../core/http/idempotency.ts';
 import { matchesEtag } from '../../core/http/negotiation.ts';
 import { totalsOf, withSlowTotals } from '../../core/lists/totals.ts';
 import { nameUnprintable, type Printer, printedAnswerMs } from '../../platform/printing/printer.ts';
@@ -62,7 +62,7 @@ export function invoiceRoutes(
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const issued = await issueInvoice(txContext, actorOf(request), request.body);
         reply.status(201);
         return ok(toInvoice(issued, currency), 'Invoice issued.');
@@ -155,7 +155,7 @@ export function invoiceRoutes(
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const voided = await voidInvoice(txContext, actorOf(request), request.params.id, request.body.reason);
         return ok(toInvoice(voided, currency), 'Invoice voided.');
       }),

@@ -5,7 +5,7 @@ import type { Api } from '../../core/http/api.ts';
 import { Envelope, ListEnvelope, ok } from '../../core/http/envelope.ts';
 import { notFound } from '../../core/http/errors.ts';
 import { IdParams } from '../../core/http/fields.ts';
-import { repeatable } from '../../core/http/idempotency.ts';
+import { answerOnce } from '../../core/http/idempotency.ts';
 import type { PostingContext } from '../../payments/posting/post-payments.ts';
 import { answerRoute } from '../providers/inbound.ts';
 import { REQUEST_PROVIDER } from '../providers/registry.ts';
@@ -41,7 +41,7 @@ export function paymentRequestRoutes(api: Api, context: PostingContext): void {
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const { accountId } = request.params;
         const row = await requestPayment(txContext, actorOf(request), accountId, request.body);
         reply.status(201);

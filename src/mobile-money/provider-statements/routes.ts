@@ -8,7 +8,7 @@ import type { Api } from '../../core/http/api.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../../core/http/envelope.ts';
 import { AppError, notFound } from '../../core/http/errors.ts';
 import { IdParams } from '../../core/http/fields.ts';
-import { repeatable } from '../../core/http/idempotency.ts';
+import { answerOnce } from '../../core/http/idempotency.ts';
 import { createValidatorCompiler } from '../../core/http/validation.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import { XLSX_TYPE } from '../../core/values/xlsx-records.ts';
@@ -48,7 +48,7 @@ export function providerStatementRoutes(api: Api, context: Context, copies: Copy
     reconciliationDate?: PlainDate,
   ) {
     const { id } = request.params;
-    return repeatable(context, request, reply, async (txContext) => {
+    return answerOnce(context, request, reply, async (txContext) => {
       await startStage(txContext, actorOf(request), id, stage, reconciliationDate);
       return ok(await getStatement(id, txContext), message);
     });

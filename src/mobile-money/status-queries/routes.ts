@@ -5,7 +5,7 @@ import type { Api } from '../../core/http/api.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../../core/http/envelope.ts';
 import { notFound } from '../../core/http/errors.ts';
 import { Id, IdParams } from '../../core/http/fields.ts';
-import { repeatable } from '../../core/http/idempotency.ts';
+import { answerOnce } from '../../core/http/idempotency.ts';
 import { answerRoute } from '../providers/inbound.ts';
 import { STATUS_PROVIDER } from '../providers/registry.ts';
 import { askAboutNotification, askAboutPayment, receiveStatusAnswer } from './commands.ts';
@@ -43,7 +43,7 @@ export function statusQueryRoutes(api: Api, context: Context): void {
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const id = await askAboutPayment(txContext, actorOf(request), request.params.id);
         reply.status(202);
         return ok(await getQuery(id, txContext), ASKED);
@@ -65,7 +65,7 @@ export function statusQueryRoutes(api: Api, context: Context): void {
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const id = await askAboutNotification(txContext, actorOf(request), request.params.id, request.body);
         reply.status(202);
         return ok(await getQuery(id, txContext), ASKED);

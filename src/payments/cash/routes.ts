@@ -3,7 +3,7 @@ import { actorOf } from '../../core/http/access.ts';
 import type { Api } from '../../core/http/api.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../../core/http/envelope.ts';
 import { IdParams } from '../../core/http/fields.ts';
-import { repeatable } from '../../core/http/idempotency.ts';
+import { answerOnce } from '../../core/http/idempotency.ts';
 import { confirmCount, explainCount, saveCount } from './count-commands.ts';
 import { listCounts } from './count-store.ts';
 import {
@@ -106,7 +106,7 @@ export function cashRoutes(api: Api, context: Context): void {
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const actor = actorOf(request);
         const { id } = await saveCount(txContext, actor, request.body);
         reply.status(201);
@@ -168,7 +168,7 @@ export function cashRoutes(api: Api, context: Context): void {
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const actor = actorOf(request);
         const { id } = await explainCount(txContext, actor, request.params.id, request.body);
         return ok(await readCount(txContext, actor, id), 'Cash-up closed.');
@@ -190,7 +190,7 @@ export function cashRoutes(api: Api, context: Context): void {
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const actor = actorOf(request);
         const { id } = await confirmCount(txContext, actor, request.params.id, request.body.isEarlierCash);
         return ok(await readCount(txContext, actor, id), 'Opening count confirmed.');
@@ -213,7 +213,7 @@ export function cashRoutes(api: Api, context: Context): void {
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const actor = actorOf(request);
         const { id } = await startHandover(txContext, actor, request.body);
         reply.status(201);
@@ -276,7 +276,7 @@ export function cashRoutes(api: Api, context: Context): void {
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const actor = actorOf(request);
         const { id } = await receiveHandover(txContext, actor, request.params.id, request.body.counted);
         return ok(await readHandover(txContext, actor, id), 'Hand-over counted.');
@@ -297,7 +297,7 @@ export function cashRoutes(api: Api, context: Context): void {
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const actor = actorOf(request);
         const { id } = await withdrawHandover(txContext, actor, request.params.id);
         return ok(await readHandover(txContext, actor, id), 'Hand-over withdrawn.');
@@ -319,7 +319,7 @@ export function cashRoutes(api: Api, context: Context): void {
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const actor = actorOf(request);
         const { id } = await confirmDeposit(txContext, actor, request.params.id, request.body);
         return ok(await readHandover(txContext, actor, id), 'Deposit confirmed.');
@@ -341,7 +341,7 @@ export function cashRoutes(api: Api, context: Context): void {
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const actor = actorOf(request);
         const { id } = await rejectDeposit(txContext, actor, request.params.id, request.body);
         return ok(await readHandover(txContext, actor, id), 'Deposit rejected.');
@@ -363,7 +363,7 @@ export function cashRoutes(api: Api, context: Context): void {
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const actor = actorOf(request);
         const { id } = await requestSettlement(txContext, actor, request.body);
         reply.status(201);
@@ -421,7 +421,7 @@ export function cashRoutes(api: Api, context: Context): void {
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const actor = actorOf(request);
         const { id } = await confirmSettlement(txContext, actor, request.params.id);
         return ok(await readSettlement(txContext, actor, id), 'Settlement confirmed.');
@@ -444,7 +444,7 @@ export function cashRoutes(api: Api, context: Context): void {
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const actor = actorOf(request);
         const { id } = await rejectSettlement(txContext, actor, request.params.id, request.body);
         return ok(await readSettlement(txContext, actor, id), 'Settlement rejected.');

@@ -4,7 +4,7 @@ import type { Api } from '../../core/http/api.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../../core/http/envelope.ts';
 import { notFound } from '../../core/http/errors.ts';
 import { IdParams } from '../../core/http/fields.ts';
-import { repeatable } from '../../core/http/idempotency.ts';
+import { answerOnce } from '../../core/http/idempotency.ts';
 import { resolveConflict } from './resolve-conflict.ts';
 import { ConflictParams, Notification, notificationList, Resolution } from './schema.ts';
 import { findNotification, listNotifications } from './store.ts';
@@ -87,7 +87,7 @@ export function notificationRoutes(api: Api, context: Context): void {
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const resolved = await resolveConflict(txContext, actorOf(request), request.params.id, request.body);
         return ok(toNotification(resolved, currency), 'Conflict resolved.');
       }),

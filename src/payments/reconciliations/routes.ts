@@ -4,7 +4,7 @@ import type { Api } from '../../core/http/api.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../../core/http/envelope.ts';
 import { notFound } from '../../core/http/errors.ts';
 import { IdParams } from '../../core/http/fields.ts';
-import { repeatable } from '../../core/http/idempotency.ts';
+import { answerOnce } from '../../core/http/idempotency.ts';
 import { reconcile } from './reconcile.ts';
 import { ReconcileBody, Reconciliation, ReconciliationResult, reconciliationList } from './schema.ts';
 import { findReconciliation, listReconciliations } from './store.ts';
@@ -37,7 +37,7 @@ export function reconciliationRoutes(api: Api, context: Context): void {
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) =>
+      answerOnce(context, request, reply, async (txContext) =>
         ok(await reconcile(txContext, actorOf(request), request.body), 'Payments reconciled.'),
       ),
   );

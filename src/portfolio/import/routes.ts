@@ -8,7 +8,7 @@ import type { Api } from '../../core/http/api.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../../core/http/envelope.ts';
 import { AppError, notFound } from '../../core/http/errors.ts';
 import { IdParams } from '../../core/http/fields.ts';
-import { repeatable } from '../../core/http/idempotency.ts';
+import { answerOnce } from '../../core/http/idempotency.ts';
 import { createValidatorCompiler } from '../../core/http/validation.ts';
 import { XLSX_TYPE } from '../../core/values/xlsx-records.ts';
 import { checkSize, createImport, startWork, storeFile } from './commands.ts';
@@ -50,7 +50,7 @@ export function importRoutes(api: Api, context: Context, copies: CopyPool): void
     message: string,
   ) {
     const { id } = request.params;
-    return repeatable(context, request, reply, async (txContext) => {
+    return answerOnce(context, request, reply, async (txContext) => {
       await startWork(txContext, actorOf(request), id, work);
       return ok(await getImport(id, txContext), message);
     });
@@ -70,7 +70,7 @@ export function importRoutes(api: Api, context: Context, copies: CopyPool): void
       },
     },
     (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         reply.status(201);
         return ok(toImport(await createImport(txContext, actorOf(request)), []), 'Import created.');
       }),

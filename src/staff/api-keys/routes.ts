@@ -4,7 +4,7 @@ import type { Api } from '../../core/http/api.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../../core/http/envelope.ts';
 import { ifUnchanged } from '../../core/http/etags.ts';
 import { IdParams } from '../../core/http/fields.ts';
-import { repeatable } from '../../core/http/idempotency.ts';
+import { answerOnce } from '../../core/http/idempotency.ts';
 import { changeApiKey, createApiKey, revokeApiKey, rotateApiKey } from './commands.ts';
 import { ApiKey, ApiKeyChanges, ApiKeyRotation, apiKeyList, IssuedApiKey, NewApiKey } from './schema.ts';
 import { getApiKey, listApiKeys, lockApiKey } from './store.ts';
@@ -124,7 +124,7 @@ export function apiKeyRoutes(api: Api, context: Context): void {
       },
     },
     (request, reply) =>
-      repeatable(context, request, reply, async (txContext) =>
+      answerOnce(context, request, reply, async (txContext) =>
         ok(await revokeApiKey(txContext, actorOf(request), request.params.id), 'API key revoked.'),
       ),
   );

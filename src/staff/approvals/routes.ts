@@ -4,7 +4,7 @@ import { actorOf } from '../../core/http/access.ts';
 import type { Api } from '../../core/http/api.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../../core/http/envelope.ts';
 import { IdParams } from '../../core/http/fields.ts';
-import { repeatable } from '../../core/http/idempotency.ts';
+import { answerOnce } from '../../core/http/idempotency.ts';
 import {
   type ApprovableActions,
   approve,
@@ -88,7 +88,7 @@ export function approvalRoutes(api: Api, context: Context, { actions, formatAcco
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const row = await approve(txContext, actions, actorOf(request), request.params.id);
         return ok(await showOne(txContext.db, actorOf(request), row), 'Approved and done.');
       }).catch(async (error: unknown) => {
@@ -112,7 +112,7 @@ export function approvalRoutes(api: Api, context: Context, { actions, formatAcco
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const row = await reject(txContext, actorOf(request), request.params.id, request.body.reason);
         return ok(await showOne(txContext.db, actorOf(request), row), 'Rejected.');
       }),
@@ -132,7 +132,7 @@ export function approvalRoutes(api: Api, context: Context, { actions, formatAcco
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const row = await withdraw(txContext, actorOf(request), request.params.id);
         return ok(await showOne(txContext.db, actorOf(request), row), 'Withdrawn.');
       }),

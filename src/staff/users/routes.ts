@@ -5,7 +5,7 @@ import type { Api } from '../../core/http/api.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../../core/http/envelope.ts';
 import { ifUnchanged } from '../../core/http/etags.ts';
 import { IdParams } from '../../core/http/fields.ts';
-import { repeatable } from '../../core/http/idempotency.ts';
+import { answerOnce } from '../../core/http/idempotency.ts';
 import { changeUser, createUser } from './commands.ts';
 import { invitePerson, inviteUser, revokeInvitation } from './invitation-commands.ts';
 import {
@@ -62,7 +62,7 @@ export function userRoutes(
       },
     },
     (request, reply) =>
-      repeatable(context, request, reply, async (txContext) => {
+      answerOnce(context, request, reply, async (txContext) => {
         const user = await createUser(txContext, actorOf(request), request.body);
         reply.status(201);
         return ok(toUser(user), 'User created.');
@@ -182,7 +182,7 @@ export function userRoutes(
       },
     },
     (request, reply) =>
-      repeatable(context, request, reply, async (txContext) =>
+      answerOnce(context, request, reply, async (txContext) =>
         ok(await revokeInvitation(txContext, actorOf(request), request.params.id), 'Invitation revoked.'),
       ),
   );
