@@ -124,7 +124,7 @@ async function moveAccount(
   const moneyEvent = moneyEventOf(change.to);
   if (!moneyEvent) return changeStatus(tx, context, actor, account, change);
   const kind = moneyEvent === 'account_cancelled' ? 'cancel' : 'write_off';
-  const posted = await post(tx, context, new Map([[account.id, account]]), {
+  const posted = await post(tx, context, new Map([[account.id, { ...account, early_payoff: null }]]), {
     event: moneyEvent,
     actor,
     valueDate: change.date ?? today(context),

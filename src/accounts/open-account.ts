@@ -89,7 +89,7 @@ async function openAll(
   const opened = await post(
     tx,
     context,
-    new Map(accounts.map((account) => [account.id, account])),
+    new Map(accounts.map((account) => [account.id, { ...account, early_payoff: null }])),
     ...events,
   );
   await insertStatusChanges(

@@ -1,6 +1,7 @@
 import { post } from '../accounts/ledger/commands.ts';
 import { accountFull, hasRoomFor } from '../accounts/ledger/money-on-account-rules.ts';
-import { type AccountRow, booksOf } from '../accounts/ledger/rules.ts';
+import { booksOf } from '../accounts/ledger/rules.ts';
+import type { LockedAccount } from '../accounts/payoffs/posting-rules.ts';
 import { auditRow, event } from '../changes/events/change-rules.ts';
 import type { Actor, Context } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
@@ -98,7 +99,7 @@ async function assignLocked(
   tx: Tx,
   context: Context,
   actor: Actor,
-  { id, account, method }: { id: number; account: AccountRow; method: 'assigned' | 'payment_request' },
+  { id, account, method }: { id: number; account: LockedAccount; method: 'assigned' | 'payment_request' },
 ): Promise<PaymentRow> {
   const { id: accountId } = account;
   const assigned = await setAssigned(tx, id, accountId, method);
@@ -123,7 +124,7 @@ async function unassignLocked(
   tx: Tx,
   context: Context,
   actor: Actor,
-  { payment, account, reason }: { payment: PaymentRow; account: AccountRow; reason: string },
+  { payment, account, reason }: { payment: PaymentRow; account: LockedAccount; reason: string },
 ): Promise<PaymentRow> {
   const { id, status, amount_minor: amountMinor, match_method: matchMethod } = payment;
   const { id: accountId } = account;

@@ -1,5 +1,6 @@
 import { post } from '../accounts/ledger/commands.ts';
-import type { AccountRow, MoneyEvent } from '../accounts/ledger/rules.ts';
+import type { MoneyEvent } from '../accounts/ledger/rules.ts';
+import type { LockedAccount } from '../accounts/payoffs/posting-rules.ts';
 import { auditRow, event } from '../changes/events/change-rules.ts';
 import type { Actor, Context } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
@@ -54,7 +55,7 @@ export async function reversePayment(
 interface Reversal {
   payment: PaymentRow;
   /** Undefined for an unmatched payment. */
-  account: AccountRow | undefined;
+  account: LockedAccount | undefined;
   reason: string;
 }
 

@@ -37,8 +37,8 @@ export interface OfferOfPlan extends EarlyPayoff {
   roundingMinor: number | null;
 }
 
-/** An account that the transaction has locked, with what its pay plan offers for an early payoff. */
-export type LockedAccount = AccountRow & { early_payoff?: OfferOfPlan | null };
+/** An account that the transaction has locked, with what its pay plan offers for an early payoff. Null also for events without money. */
+export type LockedAccount = AccountRow & { early_payoff: OfferOfPlan | null };
 
 /** The columns of `original_terms` that do not name a change. */
 export type OriginalColumns = Omit<NewOriginalTerms, 'account_id' | 'version' | 'effective_on'>;

@@ -410,7 +410,7 @@ export async function applyChange(
     { id },
   );
   // The ledger compares the due date with the one before the change.
-  const account = { ...after, next_due_date: before.next_due_date };
+  const account = { ...after, next_due_date: before.next_due_date, early_payoff: null };
   await post(tx, context, new Map([[id, account]]), {
     event: ledgerEventOf(effect.kindOfChange),
     actor,
