@@ -1,4 +1,4 @@
-import { WHOLE_SHARE } from '../../catalogue/pay-plans/instalment-amount-rules.ts';
+import { WHOLE_SHARE } from '../../catalogue/pay-plans/instalment-rounding-rules.ts';
 import type { EarlyPayoff } from '../../catalogue/pay-plans/rules.ts';
 import { auditRow, type ChangeRow, event } from '../../changes/events/change-rules.ts';
 import type { Actor } from '../../core/context.ts';

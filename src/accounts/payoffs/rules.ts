@@ -1,4 +1,4 @@
-import { WHOLE_SHARE } from '../../catalogue/pay-plans/instalment-amount-rules.ts';
+import { WHOLE_SHARE } from '../../catalogue/pay-plans/instalment-rounding-rules.ts';
 import { MAX_RUNS } from '../../catalogue/pay-plans/rules.ts';
 import type { AccountStatus } from '../../core/database/tables.ts';
 import { compareDates, type PlainDate } from '../../core/values/dates.ts';

@@ -1,4 +1,4 @@
-import { instalmentsShare, roundedUp } from '../../catalogue/pay-plans/instalment-amount-rules.ts';
+import { instalmentsShare, roundedUp } from '../../catalogue/pay-plans/instalment-rounding-rules.ts';
 import { shapeOf } from '../../catalogue/pay-plans/rules.ts';
 import { findPayPlanRow, type PayPlanRow } from '../../catalogue/pay-plans/store.ts';
 import { auditRow, event } from '../../changes/events/change-rules.ts';

@@ -2,7 +2,7 @@ import fc, { type GeneratorValue } from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
 import { describe, expect, it } from 'vitest';
 import { PROPERTY_RUNS } from '../../../test/support/property-runs.ts';
-import { instalmentsShare, roundedUp } from '../../catalogue/pay-plans/instalment-amount-rules.ts';
+import { instalmentsShare, roundedUp } from '../../catalogue/pay-plans/instalment-rounding-rules.ts';
 import {
   areInOrder,
   type Harvest,

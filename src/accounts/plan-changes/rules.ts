@@ -3,7 +3,7 @@ import {
   instalmentsOf,
   instalmentsShare,
   roundedUp,
-} from '../../catalogue/pay-plans/instalment-amount-rules.ts';
+} from '../../catalogue/pay-plans/instalment-rounding-rules.ts';
 import {
   areInOrder,
   dateInRun,

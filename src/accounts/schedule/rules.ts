@@ -1,4 +1,4 @@
-import { instalmentsOf } from '../../catalogue/pay-plans/instalment-amount-rules.ts';
+import { instalmentsOf } from '../../catalogue/pay-plans/instalment-rounding-rules.ts';
 import {
   areEqualInstalments,
   dateInRun,

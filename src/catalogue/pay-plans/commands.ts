@@ -7,7 +7,7 @@ import { type FieldProblem, invalid, invalidField, notFound } from '../../core/h
 import type { PlainDate } from '../../core/values/dates.ts';
 import { type Minor, maxAmountMinor, maxAmountText, maxMinor, minorToText } from '../../core/values/money.ts';
 import { withTrimmed } from '../../core/values/text.ts';
-import { harvestShare, instalmentsFor, instalmentsShare, roundedUp } from './instalment-amount-rules.ts';
+import { harvestShare, instalmentsFor, instalmentsShare, roundedUp } from './instalment-rounding-rules.ts';
 import {
   canAlwaysBegin,
   type EarlyPayoff,

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { PROPERTY_RUNS } from '../../../test/support/property-runs.ts';
 import type { Frequency } from '../../core/database/tables.ts';
 import { addDays, type PlainDate } from '../../core/values/dates.ts';
-import { instalmentsShare, roundedUp, WHOLE_SHARE } from './instalment-amount-rules.ts';
+import { instalmentsShare, roundedUp, WHOLE_SHARE } from './instalment-rounding-rules.ts';
 import {
   areEqualInstalments,
   areInOrder,

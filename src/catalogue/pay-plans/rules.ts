@@ -17,7 +17,7 @@ import {
   harvestShare,
   type RoundedSum,
   WHOLE_SHARE,
-} from './instalment-amount-rules.ts';
+} from './instalment-rounding-rules.ts';
 
 /** The terms of a pay plan, which an account copies when it is opened. Amounts are >= 0. The count is a whole number >= 0. */
 export interface PlanTerms {

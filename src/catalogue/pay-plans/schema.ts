@@ -13,7 +13,7 @@ import {
   Timestamp,
 } from '../../core/http/fields.ts';
 import { defineList } from '../../core/lists/query.ts';
-import { WHOLE_SHARE } from './instalment-amount-rules.ts';
+import { WHOLE_SHARE } from './instalment-rounding-rules.ts';
 import { MAX_MONTHS_TO_FIRST_DUE, MAX_PAYOFF_BASIS_POINTS } from './rules.ts';
 
 export const FREQUENCIES = ['daily', 'weekly', 'monthly'] as const satisfies Frequency[];

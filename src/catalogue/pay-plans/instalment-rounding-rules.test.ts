@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PROPERTY_RUNS } from '../../../test/support/property-runs.ts';
-import { instalmentsFor, instalmentsShare, roundedUp } from './instalment-amount-rules.ts';
+import { instalmentsFor, instalmentsShare, roundedUp } from './instalment-rounding-rules.ts';
 
 describe('an instalment', () => {
   it('is the smallest multiple of the rounding unit with which the asked number pays the price', () => {
