@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { dropDatabase } from '../../test/support/drop-database.ts';
 import { whileHolding } from '../../test/support/harness.ts';
 import { databaseOn, runStatement } from '../../test/support/statements.ts';
 import { PATIENT, until } from '../../test/support/waiting.ts';
@@ -23,7 +24,7 @@ beforeEach(() => {
   connection = databaseOn(inject('server'), database);
 });
 
-afterEach(() => runStatement(inject('server'), `drop database if exists ${database} with (force)`));
+afterEach(() => dropDatabase(database));
 
 describe('three instances that start together', () => {
   it('migrate the database once, do not keep waiting for its locks, and add the demo catalogue once', async () => {

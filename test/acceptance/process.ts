@@ -6,6 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, inject } from 'vitest';
+import { dropDatabase } from '../support/drop-database.ts';
 import { createCaller } from '../support/http.ts';
 import { spawn } from '../support/processes.ts';
 import { databaseOn, runStatement } from '../support/statements.ts';
@@ -67,8 +68,7 @@ export function cleanUpAfterwards(): void {
   afterAll(async () => {
     for (const child of children.keys()) killGroup(child);
     await Promise.all(children.values());
-    for (const name of databases)
-      await runStatement(inject('server'), `drop database if exists ${name} with (force)`);
+    for (const name of databases) await dropDatabase(name);
     for (const folder of folders) {
       await untilNoProcessIn(folder);
       await rm(folder, { recursive: true, force: true, maxRetries: 5 });

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, inject } from 'vitest';
 import { openDatabase } from '../../src/core/database/db.ts';
 import { readMigrationNames } from '../../src/platform/migrations/files.ts';
 import { migrate } from '../../src/platform/migrations/runner.ts';
+import { dropDatabase } from './drop-database.ts';
 import { databaseOn, runStatement } from './statements.ts';
 import { PATIENT } from './waiting.ts';
 
@@ -38,7 +39,7 @@ export function useDatabaseBefore(before: string): EarlierDatabase {
   afterAll(async () => {
     await earlier.client.end();
     await close();
-    await runStatement(inject('server'), `drop database ${name} with (force)`);
+    await dropDatabase(name);
   });
   return earlier;
 }

@@ -26,6 +26,7 @@ import type { NewUser, UserRow } from '../../src/staff/users/store.ts';
 import { toUser } from '../../src/staff/users/view.ts';
 import { currencyOf } from '../../src/start/database-preparation.ts';
 import { openPools } from '../../src/start/pools.ts';
+import { dropDatabase } from './drop-database.ts';
 import { type Answer, type CallOptions, createCaller, notification } from './http.ts';
 import { databaseOn, runStatement } from './statements.ts';
 import { STATUS_MODEL } from './status-model.ts';
@@ -189,7 +190,7 @@ export async function startTestService(
     await Promise.all([pools.cancelLongWork(), app.close()]);
     await pools.close();
     redis?.close();
-    await runStatement(inject('server'), `drop database ${database} with (force)`);
+    await dropDatabase(database);
   };
   return { service, close };
 }
