@@ -119,8 +119,11 @@ export const totalOn = (day: RawBuilder<unknown>): Sum => sql`(case
 /** `paidUntil` of `position`, as a text for statements that are texts. */
 export const PAID_UNTIL = 'case when a.paid_minor >= a.deposit_minor then a.next_due_date - 1 end';
 
-/** Whether each run has one due, as with harvests. Its dates are then the first dates of the runs. */
-const ALL_SINGLE = '1 = all(a.run_count)';
+/**
+ * Whether each run has one due, as with harvests. Its dates are then the first dates of the runs. A trigger counts the instalments of runs.
+ * `1 = all(a.run_count)` says the same, and a list takes a third longer with it.
+ */
+const ALL_SINGLE = 'cardinality(a.run_count) = a.instalment_count';
 
 /**
  * A column of terms as lists read it, as a text for statements that are texts. If each run has one due, the columns of runs have only
