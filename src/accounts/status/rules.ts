@@ -3,8 +3,8 @@ import { illegalMove, invalidField } from '../../core/http/errors.ts';
 import { compareDates, type PlainDate } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
 
-// The state machine of an account. All code that tests for a group of statuses, in TypeScript or SQL, uses this table, but for
-// functions and indexes of the schema, which repeat some of its sets. Tests compare them.
+// The state machine of an account. All code that tests for a group of statuses, in TypeScript or SQL, uses this table, but for a
+// function and two indexes of the schema, which repeat some of its sets. A test compares the indexes.
 
 type StatusSet =
   /** The system activates the account on its activation date. Before this date, no amount is due. */
